@@ -1,0 +1,58 @@
+/// How the evaluator's own process builds candidates for a device. This is the
+/// seam between the core and the devices; it runs nothing itself.
+#ifndef JAXKERN_BACKENDS_TOOLCHAIN_H_
+#define JAXKERN_BACKENDS_TOOLCHAIN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jaxkern/evaluator.h"
+
+namespace jaxkern {
+
+/// A candidate's text made ready for the device's compiler.
+struct Prepared {
+  bool supported = true;
+  std::string unsupported; ///< when !supported: the feature, e.g. "inline PTX"
+  std::string text;        ///< what to compile, line numbers preserved
+};
+
+class Toolchain {
+public:
+  virtual ~Toolchain() = default;
+
+  /// One line for people: "nvcc 13.0.88 (/usr/local/cuda/bin/nvcc, PATH)".
+  virtual std::string Describe() const = 0;
+
+  /// Everything besides the source that decides what a build yields: compiler
+  /// identity, flags, architecture, our headers. Part of the cache key.
+  virtual std::string Fingerprint() const = 0;
+
+  /// File name for the source, e.g. "kernel.cu"; the compiler's messages use
+  /// it.
+  virtual std::string SourceName() const = 0;
+
+  /// Rewrites a candidate. `entry` is C++ text to append: an
+  /// `extern "C" int launch(...)` declaration and the `jaxkern_entry`
+  /// trampoline that calls it with an array of pointers to its arguments.
+  virtual Prepared Prepare(const std::string &source,
+                           const std::string &entry) const = 0;
+
+  /// argv that compiles directory/SourceName() to the shared object
+  /// directory/kernel.so, with `directory` as the working directory.
+  virtual std::vector<std::string> Command(
+      const std::string &directory) const = 0;
+
+  /// Registers, shared memory and spills from the compiler's output.
+  virtual Resources ParseResources(const std::string &output) const = 0;
+};
+
+/// Both throw std::invalid_argument when no usable compiler is found, naming
+/// the places that were searched. `compiler` "" means: find one.
+std::unique_ptr<Toolchain> MakeCpuToolchain(const std::string &compiler);
+std::unique_ptr<Toolchain> MakeCudaToolchain(const std::string &compiler);
+
+} // namespace jaxkern
+
+#endif // JAXKERN_BACKENDS_TOOLCHAIN_H_

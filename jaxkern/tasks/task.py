@@ -1,0 +1,58 @@
+"""What a task is: a signature, inputs, a reference and a tolerance."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+Arrays = Mapping[str, np.ndarray]
+
+
+class Argument(NamedTuple):
+  """One argument of `launch`.
+
+  Attributes:
+    name: the C++ parameter's name.
+    kind: 'input' or 'output' (device pointers), or 'attribute' (by value).
+    dtype: numpy's name: 'float32', 'float16', 'bfloat16', 'int32', 'int64',
+      'bool'. Attributes are 'int64', 'float32' or 'bool'.
+    shape: for arrays, each extent as the name of an int64 attribute or a
+      number; () for attributes.
+  """
+
+  name: str
+  kind: str
+  dtype: str
+  shape: tuple[str | int, ...] = ()
+
+
+class Task(NamedTuple):
+  """Something to write a kernel for.
+
+  Attributes:
+    name: unique, snake_case.
+    level: 1 for a single operation, 2 for a fused pattern.
+    family: tasks of a family share an algorithm, e.g. 'row_reduction'.
+    split: 'train' or 'test'; a policy is never trained on test tasks.
+    summary: one line of mathematics, in jax.numpy terms, for the prompt.
+    arguments: in the order of `launch`, without the stream.
+    cases: values of all attributes, one mapping per case; awkward sizes first.
+    timed: indices into cases of the cases that are timed.
+    make_inputs: (rng, attributes) -> input arrays by name.
+    reference: (inputs, attributes) -> output arrays by name; jax.numpy.
+    tolerance: (attributes) -> (rtol, atol).
+    baseline: a naive, verified CUDA C++ kernel; the speedup's denominator.
+  """
+
+  name: str
+  level: int
+  family: str
+  split: str
+  summary: str
+  arguments: tuple[Argument, ...]
+  cases: tuple[Mapping[str, int | float | bool], ...]
+  timed: tuple[int, ...]
+  make_inputs: Callable[[np.random.Generator, Mapping], Arrays]
+  reference: Callable[[Arrays, Mapping], Arrays]
+  tolerance: Callable[[Mapping], tuple[float, float]]
+  baseline: str
