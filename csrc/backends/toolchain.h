@@ -14,12 +14,12 @@ namespace jaxkern {
 /// A candidate's text made ready for the device's compiler.
 struct Prepared {
   bool supported = true;
-  std::string unsupported; ///< when !supported: the feature, e.g. "inline PTX"
-  std::string text;        ///< what to compile, line numbers preserved
+  std::string unsupported;  ///< when !supported: the feature, e.g. "inline PTX"
+  std::string text;         ///< what to compile, line numbers preserved
 };
 
 class Toolchain {
-public:
+ public:
   virtual ~Toolchain() = default;
 
   /// One line for people: "nvcc 13.0.88 (/usr/local/cuda/bin/nvcc, PATH)".
@@ -36,23 +36,23 @@ public:
   /// Rewrites a candidate. `entry` is C++ text to append: an
   /// `extern "C" int launch(...)` declaration and the `jaxkern_entry`
   /// trampoline that calls it with an array of pointers to its arguments.
-  virtual Prepared Prepare(const std::string &source,
-                           const std::string &entry) const = 0;
+  virtual Prepared Prepare(const std::string& source,
+                           const std::string& entry) const = 0;
 
   /// argv that compiles directory/SourceName() to the shared object
   /// directory/kernel.so, with `directory` as the working directory.
   virtual std::vector<std::string> Command(
-      const std::string &directory) const = 0;
+      const std::string& directory) const = 0;
 
   /// Registers, shared memory and spills from the compiler's output.
-  virtual Resources ParseResources(const std::string &output) const = 0;
+  virtual Resources ParseResources(const std::string& output) const = 0;
 };
 
 /// Both throw std::invalid_argument when no usable compiler is found, naming
 /// the places that were searched. `compiler` "" means: find one.
-std::unique_ptr<Toolchain> MakeCpuToolchain(const std::string &compiler);
-std::unique_ptr<Toolchain> MakeCudaToolchain(const std::string &compiler);
+std::unique_ptr<Toolchain> MakeCpuToolchain(const std::string& compiler);
+std::unique_ptr<Toolchain> MakeCudaToolchain(const std::string& compiler);
 
-} // namespace jaxkern
+}  // namespace jaxkern
 
-#endif // JAXKERN_BACKENDS_TOOLCHAIN_H_
+#endif  // JAXKERN_BACKENDS_TOOLCHAIN_H_

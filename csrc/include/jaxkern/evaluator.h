@@ -25,26 +25,26 @@ enum class Status {
   kOk,
   kExtractError,  ///< no kernel source in what was submitted
   kCompileError,
-  kLinkError,    ///< compiled, but `launch` or another symbol is missing
-  kLaunchError,  ///< `launch` returned a CUDA error
-  kRuntimeError, ///< crash, illegal access, divergent barrier, exit
-  kTimeout,      ///< compiling or running (see Result::stage) took too long
+  kLinkError,     ///< compiled, but `launch` or another symbol is missing
+  kLaunchError,   ///< `launch` returned a CUDA error
+  kRuntimeError,  ///< crash, illegal access, divergent barrier, exit
+  kTimeout,       ///< compiling or running (see Result::stage) took too long
   kOutOfMemory,
   kWrongAnswer,
-  kNonfinite,   ///< NaN or Inf where a finite value was expected
-  kUnsupported, ///< the device lacks a feature that the log names
+  kNonfinite,    ///< NaN or Inf where a finite value was expected
+  kUnsupported,  ///< the device lacks a feature that the log names
   kInfraError,
 };
 
 /// The status as one word, e.g. "wrong_answer".
-const char *StatusName(Status status);
+const char* StatusName(Status status);
 
 struct Request {
-  std::string problem; ///< directory of a problem bundle
-  std::string source;  ///< the candidate's CUDA C++ text
-  int repetitions = 0; ///< timed launches per timed case; 0 checks only
+  std::string problem;  ///< directory of a problem bundle
+  std::string source;   ///< the candidate's CUDA C++ text
+  int repetitions = 0;  ///< timed launches per timed case; 0 checks only
   double compile_timeout_s = 60;
-  double run_timeout_s = 20; ///< all cases and repetitions together
+  double run_timeout_s = 20;  ///< all cases and repetitions together
 };
 
 /// What the compiler says the candidate's kernels use; the maximum over
@@ -57,46 +57,46 @@ struct Resources {
 
 struct Result {
   Status status = Status::kInfraError;
-  std::string stage; ///< "extract", "compile", "link", "run" or "check"
-  std::string log;   ///< for a reader who can fix it; paths removed, bounded
+  std::string stage;  ///< "extract", "compile", "link", "run" or "check"
+  std::string log;    ///< for a reader who can fix it; paths removed, bounded
   double max_abs_error = 0;
   double max_rel_error = 0;
-  int64_t mismatches = 0;       ///< elements outside the tolerance
-  std::vector<double> times_us; ///< raw samples of the timed cases, in order
-  double baseline_us = 0;       ///< median of the problem's baseline; 0: none
-  double speedup = 0;           ///< baseline_us / median(times_us); 0: untimed
-  std::string device;           ///< "cpu: <processor>" or "cuda: <GPU>"
+  int64_t mismatches = 0;        ///< elements outside the tolerance
+  std::vector<double> times_us;  ///< raw samples of the timed cases, in order
+  double baseline_us = 0;        ///< median of the problem's baseline; 0: none
+  double speedup = 0;            ///< baseline_us / median(times_us); 0: untimed
+  std::string device;            ///< "cpu: <processor>" or "cuda: <GPU>"
   double compile_s = 0;
-  double queue_s = 0; ///< waiting for a compiler or a worker
-  double run_s = 0;   ///< in the worker and comparing
+  double queue_s = 0;  ///< waiting for a compiler or a worker
+  double run_s = 0;    ///< in the worker and comparing
   bool cache_hit = false;
   Resources resources;
 };
 
 struct Options {
-  std::string device = "cpu"; ///< "cpu" or "cuda"
-  int compile_workers = 0;    ///< 0: one per core
+  std::string device = "cpu";  ///< "cpu" or "cuda"
+  int compile_workers = 0;     ///< 0: one per core
   int run_workers = 1;
-  std::string cache_dir; ///< "": $JAXKERN_CACHE, else ~/.cache/jaxkern
-  std::string compiler;  ///< "": found (CUDA_HOME, PATH, wheels; or c++)
-  int64_t cache_bytes = int64_t{4} << 30; ///< oldest entries go above this
+  std::string cache_dir;  ///< "": $JAXKERN_CACHE, else ~/.cache/jaxkern
+  std::string compiler;   ///< "": found (CUDA_HOME, PATH, wheels; or c++)
+  int64_t cache_bytes = int64_t{4} << 30;  ///< oldest entries go above this
 };
 
 class Evaluator {
-public:
+ public:
   /// Throws std::invalid_argument: unknown device, no compiler, no worker
   /// executable, or a cache directory that cannot be written.
-  explicit Evaluator(const Options &options);
-  ~Evaluator(); ///< Abandons what is in flight and kills every child.
-  Evaluator(const Evaluator &) = delete;
-  Evaluator &operator=(const Evaluator &) = delete;
+  explicit Evaluator(const Options& options);
+  ~Evaluator();  ///< Abandons what is in flight and kills every child.
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
 
   /// Results in the order of the requests. Equal requests are built and run
   /// once. Throws std::invalid_argument for a malformed bundle or request.
-  std::vector<Result> Evaluate(const std::vector<Request> &requests);
+  std::vector<Result> Evaluate(const std::vector<Request>& requests);
 
   /// Queues a request and returns its ticket. Throws like Evaluate.
-  uint64_t Submit(const Request &request);
+  uint64_t Submit(const Request& request);
 
   /// The next finished submission, in order of completion; nothing after
   /// timeout_s seconds (negative: wait for ever) or when none is pending.
@@ -105,14 +105,14 @@ public:
   /// One line: device, compiler with version and where it was found, cache.
   std::string Describe() const;
 
-private:
+ private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
 /// The result as one JSON object on one line, fields named as in Result.
-std::string ToJson(const Result &result);
+std::string ToJson(const Result& result);
 
-} // namespace jaxkern
+}  // namespace jaxkern
 
-#endif // JAXKERN_EVALUATOR_H_
+#endif  // JAXKERN_EVALUATOR_H_
