@@ -44,6 +44,10 @@ class Toolchain {
   virtual std::vector<std::string> Command(
       const std::string& directory) const = 0;
 
+  /// "NAME=value" pairs that the worker's environment must hold so that the
+  /// device finds there what candidates were linked with here.
+  virtual std::vector<std::string> WorkerEnvironment() const { return {}; }
+
   /// Registers, shared memory and spills from the compiler's output.
   virtual Resources ParseResources(const std::string& output) const = 0;
 };

@@ -1,6 +1,7 @@
 #include "core/native.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <unistd.h>
@@ -29,7 +30,8 @@ std::string FirstMatch(const std::string& pattern) {
 
 std::string RealPath(const std::string& path) {
   char resolved[PATH_MAX];
-  return realpath(path.c_str(), resolved) != nullptr ? resolved : path;
+  return realpath(path.c_str(), resolved) != nullptr ? std::string(resolved)
+                                                    : path;
 }
 
 }  // namespace
@@ -41,8 +43,9 @@ std::string LoadedFrom() {
       info.dli_fname != nullptr) {
     path = info.dli_fname;
   }
-  // For the main program dli_fname is argv[0], which may be a bare name.
-  if (path.find('/') == std::string::npos) path = "/proc/self/exe";
+  // For the main program dli_fname is argv[0]: a bare name, or relative to a
+  // working directory that may have changed.
+  if (path == program_invocation_name) path = "/proc/self/exe";
   path = RealPath(path);
   return path.substr(0, path.rfind('/'));
 }

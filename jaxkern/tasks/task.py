@@ -7,6 +7,15 @@ import numpy as np
 
 Arrays = Mapping[str, np.ndarray]
 
+C_TYPES = {
+  "float32": "float",
+  "float16": "__half",
+  "bfloat16": "__nv_bfloat16",
+  "int32": "int",
+  "int64": "int64_t",
+  "bool": "bool",
+}
+
 
 class Argument(NamedTuple):
   """One argument of `launch`.
@@ -56,3 +65,32 @@ class Task(NamedTuple):
   reference: Callable[[Arrays, Mapping], Arrays]
   tolerance: Callable[[Mapping], tuple[float, float]]
   baseline: str
+
+
+def signature(task: Task) -> str:
+  """The C++ signature of `launch`, on one line, without a body."""
+  return launch_signature(task.arguments)
+
+
+def launch_signature(arguments: tuple[Argument, ...]) -> str:
+  """Like `signature`, from the arguments alone."""
+  parameters = [parameter(a) for a in arguments] + ["cudaStream_t stream"]
+  return f'extern "C" int launch({", ".join(parameters)})'
+
+
+def parameter(argument: Argument) -> str:
+  """One C++ parameter, e.g. 'const float* x'."""
+  const = "const " if argument.kind == "input" else ""
+  star = "" if argument.kind == "attribute" else "*"
+  return f"{const}{C_TYPES[argument.dtype]}{star} {argument.name}"
+
+
+def shapes(task: Task) -> str:
+  """The arrays' shapes on one line, e.g. 'x[rows, cols], y[rows]'."""
+  arrays = [a for a in task.arguments if a.kind != "attribute"]
+  return ", ".join(f"{a.name}[{', '.join(map(str, a.shape))}]" for a in arrays)
+
+
+def shape_of(argument: Argument, attributes: Mapping) -> tuple[int, ...]:
+  """The argument's extents in numbers."""
+  return tuple(attributes.get(e, e) for e in argument.shape)

@@ -1,0 +1,147 @@
+#include "backends/toolchain.h"
+
+#include <algorithm>
+#include <cctype>
+#include <sstream>
+#include <stdexcept>
+
+#include "backends/cuda/nvcc.h"
+#include "core/subprocess.h"
+
+namespace jaxkern {
+namespace {
+
+/// Output of a command that may fail; "" then.
+std::string Probe(const std::vector<std::string>& argv) {
+  struct Command command;
+  command.argv = argv;
+  command.environment = ScrubbedEnvironment();
+  const Ended ended = Run(command, /*timeout_s=*/30);
+  return ended.exit_code == 0 ? ended.output : "";
+}
+
+class CudaToolchain final : public Toolchain {
+ public:
+  explicit CudaToolchain(const std::string& compiler)
+      : nvcc_(FindNvcc(compiler)), architecture_(Architecture()) {
+    const std::string plain =
+        "sm_" + architecture_.substr(0, architecture_.find('a'));
+    const std::string known = Probe({nvcc_.path, "--list-gpu-code"});
+    if (("\n" + known).find("\n" + plain + "\n") == std::string::npos) {
+      throw std::invalid_argument(
+          "compiler: expected an nvcc that knows the "
+          "GPU's " +
+          plain + ", got " + Describe());
+    }
+    // nvcc takes its host compiler from PATH.
+    host_ = Probe({"g++", "-dumpfullversion", "-dumpmachine"});
+    if (host_.empty()) {
+      throw std::invalid_argument(
+          "compiler: nvcc needs a host compiler, and there is no g++ on PATH");
+    }
+  }
+
+  std::string Describe() const override {
+    return "nvcc " + nvcc_.version + " (" + nvcc_.path + ", " + nvcc_.found +
+           "), sm_" + architecture_ + ", " + nvcc_.cudart;
+  }
+
+  std::string Fingerprint() const override {
+    std::string print = nvcc_.build + host_ + nvcc_.cudart;
+    for (const std::string& flag : Flags()) print += "\n" + flag;
+    return print;
+  }
+
+  std::string SourceName() const override { return "kernel.cu"; }
+
+  Prepared Prepare(const std::string& source,
+                   const std::string& entry) const override {
+    Prepared prepared;
+    // The candidate's last line may lack its end.
+    prepared.text = source + "\n" + entry;
+    return prepared;
+  }
+
+  std::vector<std::string> Command(const std::string&) const override {
+    std::vector<std::string> argv = {nvcc_.path};
+    const std::vector<std::string> flags = Flags();
+    argv.insert(argv.end(), flags.begin(), flags.end());
+    argv.insert(argv.end(), {"-o", "kernel.so", SourceName()});
+    return argv;
+  }
+
+  std::vector<std::string> WorkerEnvironment() const override {
+    return {"JAXKERN_CUDART=" + nvcc_.cudart};
+  }
+
+  Resources ParseResources(const std::string& output) const override;
+
+ private:
+  std::vector<std::string> Flags() const {
+    const size_t slash = nvcc_.cudart.rfind('/');
+    return {
+        "-std=c++17",
+        "-O3",
+        "-gencode=arch=compute_" + architecture_ + ",code=sm_" + architecture_,
+        // Host constexpr functions (std::max) and device lambdas in templates
+        // work on the cpu device, so they work here.
+        "--expt-relaxed-constexpr",
+        "--extended-lambda",
+        "-Xptxas=-v",
+        "-shared",
+        "-Xcompiler=-fPIC",
+        // Intermediate files beside the source, where a killed nvcc's are
+        // found and removed.
+        "-objtemp",
+        // A static runtime would give each candidate a copy of its own (and a
+        // second of linking); this one is shared with the worker.
+        "-cudart=none",
+        "-L" + nvcc_.cudart.substr(0, slash),
+        "-l:" + nvcc_.cudart.substr(slash + 1),
+    };
+  }
+
+  Nvcc nvcc_;
+  std::string architecture_;
+  std::string host_;
+};
+
+/// The number in `line` before `unit`, e.g. 42 for "Used 42 registers" and
+/// " registers"; -1 if there is none.
+int NumberBefore(const std::string& line, const std::string& unit) {
+  const size_t end = line.find(unit);
+  if (end == std::string::npos) return -1;
+  size_t begin = end;
+  while (begin > 0 && std::isdigit(line[begin - 1]) && end - begin < 9) {
+    --begin;
+  }
+  return begin == end ? -1 : std::stoi(line.substr(begin, end - begin));
+}
+
+Resources CudaToolchain::ParseResources(const std::string& output) const {
+  Resources most;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    const int registers = NumberBefore(line, " registers");
+    if (registers >= 0 && line.find(": Used ") != std::string::npos) {
+      most.registers = std::max(most.registers, registers);
+      // ptxas is silent about shared memory that a kernel does not have.
+      most.shared_bytes =
+          std::max({most.shared_bytes, NumberBefore(line, " bytes smem"), 0});
+    }
+    const int stores = NumberBefore(line, " bytes spill stores");
+    const int loads = NumberBefore(line, " bytes spill loads");
+    if (stores >= 0 && loads >= 0) {
+      most.spill_bytes = std::max(most.spill_bytes, stores + loads);
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
+std::unique_ptr<Toolchain> MakeCudaToolchain(const std::string& compiler) {
+  return std::make_unique<CudaToolchain>(compiler);
+}
+
+}  // namespace jaxkern

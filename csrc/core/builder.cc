@@ -1,0 +1,225 @@
+#include "core/builder.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "core/diagnostics.h"
+#include "core/entry.h"
+#include "core/memory_file.h"
+#include "core/sha256.h"
+
+namespace jaxkern {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Of each compiler process: a template bomb must not take the trainer's memory.
+constexpr int64_t kCompilerMemory = int64_t{8} << 30;
+constexpr int64_t kCompilerFile = int64_t{1} << 30;
+
+bool ContainsAny(const std::string& text,
+                 std::initializer_list<const char*> parts) {
+  for (const char* part : parts) {
+    if (text.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+bool RanOutOfMemory(const std::string& output) {
+  return ContainsAny(output,
+                     {"out of memory allocating", "virtual memory exhausted",
+                      "Killed signal terminated", "std::bad_alloc"});
+}
+
+bool IsLinkFailure(const std::string& output) {
+  return ContainsAny(output, {"ld returned", "undefined reference",
+                              "multiple definition"});
+}
+
+std::optional<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream contents;
+  if (!file || !(contents << file.rdbuf())) return std::nullopt;
+  return contents.str();
+}
+
+/// In the cache, a build is one line of JSON and then the shared object.
+std::string Serialize(const Build& build, const std::string& library) {
+  const nlohmann::json head = {
+      {"status", static_cast<int>(build.status)},
+      {"stage", build.stage},
+      {"log", build.log},
+      {"resources",
+       {build.resources.registers, build.resources.shared_bytes,
+        build.resources.spill_bytes}},
+  };
+  return head.dump() + "\n" + library;
+}
+
+Build Parse(const std::string& value) {
+  const size_t line = value.find('\n');
+  const auto head = nlohmann::json::parse(value.substr(0, line));
+  Build build;
+  build.status = static_cast<Status>(head.at("status").get<int>());
+  build.stage = head.at("stage");
+  build.log = head.at("log");
+  build.resources = {head.at("resources")[0], head.at("resources")[1],
+                     head.at("resources")[2]};
+  if (build.status == Status::kOk) {
+    build.library = MakeSealedMemory(value.data() + line + 1,
+                                     value.size() - line - 1);
+    if (!build.library) {
+      build.status = Status::kInfraError;
+      build.log = "no memory for a library";
+    }
+  }
+  return build;
+}
+
+/// What the same text and compiler will always yield.
+bool IsFinal(Status status) {
+  return status == Status::kOk || status == Status::kCompileError ||
+         status == Status::kLinkError || status == Status::kUnsupported;
+}
+
+}  // namespace
+
+Builder::Builder(std::unique_ptr<Toolchain> toolchain, Cache* cache,
+                 std::string scratch, int guard, int cancel)
+    : toolchain_(std::move(toolchain)),
+      fingerprint_(toolchain_->Fingerprint()),
+      cache_(cache),
+      scratch_(std::move(scratch)),
+      guard_(guard),
+      cancel_(cancel) {}
+
+Build Builder::Make(const std::string& source, const Problem& problem,
+                    double timeout_s) {
+  Build build;
+  if (source.find_first_not_of(" \t\r\n") == std::string::npos) {
+    build.status = Status::kExtractError;
+    build.stage = "extract";
+    build.log = "no kernel source: expected a CUDA C++ translation unit that "
+                "defines " + Signature(problem) + "\n";
+    return build;
+  }
+  const Prepared prepared = toolchain_->Prepare(source, EntryText(problem));
+  if (!prepared.supported) {
+    build.status = Status::kUnsupported;
+    build.log = "this device does not support " + prepared.unsupported + "\n";
+    return build;
+  }
+  return MakeOnce(Sha256(prepared.text + '\0' + fingerprint_), prepared.text,
+                  timeout_s);
+}
+
+Build Builder::MakeOnce(const std::string& key, const std::string& text,
+                        double timeout_s) {
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    finished_.wait(lock, [&] { return in_flight_.count(key) == 0; });
+    in_flight_.insert(key);
+  }
+  Build build;
+  if (const auto value = cache_->Get(key)) {
+    build = Parse(*value);
+    build.cache_hit = true;
+  } else {
+    const auto start = Clock::now();
+    build = Compile(key, text, timeout_s);
+    build.compile_s =
+        std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  in_flight_.erase(key);
+  finished_.notify_all();
+  return build;
+}
+
+Build Builder::Compile(const std::string& key, const std::string& text,
+                       double timeout_s) {
+  std::string directory = scratch_ + "/build-XXXXXX";
+  Build build;
+  if (mkdtemp(directory.data()) == nullptr) {
+    build.log = std::string("no scratch directory: ") + std::strerror(errno);
+    return build;
+  }
+  std::ofstream(directory + "/" + toolchain_->SourceName(), std::ios::binary)
+      << text;
+  Command command;
+  command.argv = toolchain_->Command(directory);
+  command.directory = directory;
+  command.environment = ScrubbedEnvironment();
+  command.environment.push_back("TMPDIR=" + directory);
+  command.memory_bytes = kCompilerMemory;
+  command.file_bytes = kCompilerFile;
+  command.cpu_s = static_cast<int>(std::ceil(timeout_s)) + 5;
+  command.guard = guard_;
+  const Ended ended = Run(command, timeout_s, 1 << 18, cancel_);
+
+  build = Judge(ended, directory, timeout_s);
+  std::string library;
+  if (build.status == Status::kOk) {
+    library = ReadFile(directory + "/kernel.so").value_or("");
+  }
+  if (IsFinal(build.status)) {
+    const std::string value = Serialize(build, library);
+    cache_->Put(key, value);
+    build = Parse(value);
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
+  return build;
+}
+
+Build Builder::Judge(const Ended& ended, const std::string& directory,
+                     double timeout_s) const {
+  Build build;
+  if (!ended.spawn_error.empty() || ended.cancelled) {
+    build.log = CleanMessage(ended.spawn_error);
+  } else if (ended.timed_out || ended.signal == SIGXCPU) {
+    build.status = Status::kTimeout;
+    std::ostringstream log;
+    log << "compiling took longer than " << timeout_s << " s\n";
+    build.log = log.str();
+  } else if (ended.exit_code == 0) {
+    std::error_code missing;
+    const bool built =
+        std::filesystem::file_size(directory + "/kernel.so", missing) > 0;
+    if (built && !missing) {
+      build.status = Status::kOk;
+      build.resources = toolchain_->ParseResources(ended.output);
+    } else {
+      build.log = "the compiler succeeded but left no kernel.so\n";
+    }
+  } else if (RanOutOfMemory(ended.output)) {
+    build.status = Status::kOutOfMemory;
+    build.log = "the compiler ran out of memory\n" + CompilerLog(ended.output);
+  } else if (IsLinkFailure(ended.output)) {
+    build.status = Status::kLinkError;
+    build.stage = "link";
+    build.log = CompilerLog(ended.output);
+  } else {
+    build.status = Status::kCompileError;
+    build.log = CompilerLog(ended.output);
+    if (build.log.empty()) {
+      build.log = "the compiler failed without a message (" +
+                  (ended.signal != 0
+                       ? SignalName(ended.signal)
+                       : "exit code " + std::to_string(ended.exit_code)) +
+                  ")\n";
+    }
+  }
+  return build;
+}
+
+}  // namespace jaxkern

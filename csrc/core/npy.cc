@@ -1,0 +1,119 @@
+#include "core/npy.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+
+namespace jaxkern {
+namespace {
+
+constexpr char kMagic[] = "\x93NUMPY";
+constexpr size_t kMagicBytes = 6;
+
+[[noreturn]] void Fail(const std::string& path, const std::string& what,
+                       const std::string& expected, const std::string& got) {
+  throw std::invalid_argument(path + ": " + what + ": expected " + expected +
+                              ", got " + got);
+}
+
+/// The text after `'key':` in the header, which is a Python dict literal.
+std::string Value(const std::string& path, const std::string& header,
+                  const std::string& key) {
+  const size_t at = header.find("'" + key + "'");
+  const size_t colon = at == std::string::npos ? at : header.find(':', at);
+  if (colon == std::string::npos) {
+    Fail(path, "header", "a field '" + key + "'", header);
+  }
+  return header.substr(header.find_first_not_of(' ', colon + 1));
+}
+
+Shape ParseShape(const std::string& path, const std::string& text) {
+  Shape shape;
+  const char* p = text.c_str();
+  if (*p != '(') Fail(path, "shape", "a tuple", text);
+  for (++p; *p != ')';) {
+    char* end = nullptr;
+    errno = 0;
+    shape.push_back(std::strtoll(p, &end, 10));
+    if (end == p || errno != 0 || shape.back() < 0) {
+      Fail(path, "shape", "a tuple of integers", text);
+    }
+    p = end + std::strspn(end, ", ");
+  }
+  return shape;
+}
+
+/// The header's text; leaves `file` at the first element.
+std::string ReadHeader(const std::string& path, std::ifstream* file) {
+  unsigned char start[kMagicBytes + 2];
+  if (!file->read(reinterpret_cast<char*>(start), sizeof start) ||
+      std::memcmp(start, kMagic, kMagicBytes) != 0) {
+    Fail(path, "contents", "a .npy file", "no NumPy magic");
+  }
+  const int version = start[kMagicBytes];
+  const int length_bytes = version == 1 ? 2 : 4;
+  unsigned char raw[4] = {};
+  file->read(reinterpret_cast<char*>(raw), length_bytes);
+  const size_t length = raw[0] | raw[1] << 8 | raw[2] << 16 | size_t{raw[3]} << 24;
+  if (version < 1 || version > 3 || length > (1 << 20)) {
+    Fail(path, "contents", "a .npy file of version 1 to 3",
+         "version " + std::to_string(version));
+  }
+  std::string header(length, '\0');
+  if (!file->read(header.data(), length)) {
+    Fail(path, "contents", "a header", "the end of the file");
+  }
+  return header;
+}
+
+}  // namespace
+
+std::string ShapeString(const Shape& shape) {
+  std::string text = "(";
+  for (size_t i = 0; i < shape.size(); ++i) {
+    text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
+  }
+  return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+int64_t Elements(const Shape& shape) {
+  int64_t product = 1;
+  for (int64_t extent : shape) product *= extent;
+  return product;
+}
+
+std::vector<char> ReadNpy(const std::string& path, Dtype dtype,
+                          const Shape& shape) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) Fail(path, "file", "a readable file", std::strerror(errno));
+  const std::string header = ReadHeader(path, &file);
+
+  const std::string descr = Value(path, header, "descr");
+  const std::string wanted = std::string("'") + Info(dtype).npy + "'";
+  if (descr.compare(0, wanted.size(), wanted) != 0) {
+    Fail(path, "dtype", wanted + " (" + Info(dtype).name + ")",
+         descr.substr(0, descr.find(',')));
+  }
+  const Shape found = ParseShape(path, Value(path, header, "shape"));
+  if (found != shape) {
+    Fail(path, "shape", ShapeString(shape), ShapeString(found));
+  }
+  if (Value(path, header, "fortran_order").compare(0, 5, "False") != 0 &&
+      shape.size() > 1) {
+    Fail(path, "order", "C order", "Fortran order");
+  }
+  std::vector<char> bytes(Elements(shape) * Info(dtype).bytes);
+  file.read(bytes.data(), bytes.size());
+  if (static_cast<size_t>(file.gcount()) != bytes.size()) {
+    Fail(path, "contents", std::to_string(bytes.size()) + " bytes",
+         std::to_string(file.gcount()));
+  }
+  if (file.peek() != std::ifstream::traits_type::eof()) {
+    Fail(path, "contents", std::to_string(bytes.size()) + " bytes", "more");
+  }
+  return bytes;
+}
+
+}  // namespace jaxkern

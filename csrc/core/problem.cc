@@ -1,0 +1,263 @@
+#include "core/problem.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+namespace jaxkern {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kAlignment = 64;
+constexpr int64_t kMaxElements = int64_t{1} << 40;
+
+/// A place in problem.json, for messages.
+struct Field {
+  std::string file;
+  std::string path;
+  const json& value;
+
+  [[noreturn]] void Fail(const std::string& expected) const {
+    Fail(expected, value.is_structured() ? value.type_name() : value.dump());
+  }
+  [[noreturn]] void Fail(const std::string& expected,
+                         const std::string& got) const {
+    throw std::invalid_argument(file + ": " + path + ": expected " + expected +
+                                ", got " + got);
+  }
+  Field At(const std::string& key) const {
+    if (!value.is_object()) Fail("an object");
+    const std::string inner = path == "top level" ? key : path + "." + key;
+    const auto found = value.find(key);
+    if (found == value.end()) {
+      Field{file, inner, value}.Fail("a value", "nothing");
+    }
+    return {file, inner, *found};
+  }
+  Field At(size_t index) const {
+    return {file, path + "[" + std::to_string(index) + "]", value[index]};
+  }
+  size_t Size() const {
+    if (!value.is_array()) Fail("an array");
+    return value.size();
+  }
+  std::string String() const {
+    if (!value.is_string()) Fail("a string");
+    return value.get<std::string>();
+  }
+  double Number() const {
+    if (!value.is_number()) Fail("a number");
+    return value.get<double>();
+  }
+  int64_t Integer() const {
+    if (!value.is_number_integer()) Fail("an integer");
+    return value.get<int64_t>();
+  }
+  bool Bool() const {
+    if (!value.is_boolean()) Fail("true or false");
+    return value.get<bool>();
+  }
+  /// A name that means a file of the bundle itself.
+  std::string FileName() const {
+    const std::string name = String();
+    if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos) {
+      Fail("a file name without directories");
+    }
+    return name;
+  }
+};
+
+bool IsIdentifier(const std::string& name) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
+  return name.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
+         std::string::npos;
+}
+
+Argument ReadArgument(const Field& field) {
+  Argument argument;
+  argument.name = field.At("name").String();
+  if (!IsIdentifier(argument.name)) field.At("name").Fail("a C++ identifier");
+  const std::string kind = field.At("kind").String();
+  if (kind == "input") {
+    argument.kind = Argument::Kind::kInput;
+  } else if (kind == "output") {
+    argument.kind = Argument::Kind::kOutput;
+  } else if (kind == "attribute") {
+    argument.kind = Argument::Kind::kAttribute;
+  } else {
+    field.At("kind").Fail("\"input\", \"output\" or \"attribute\"");
+  }
+  const bool attribute = argument.kind == Argument::Kind::kAttribute;
+  const std::optional<Dtype> dtype = ParseDtype(field.At("dtype").String());
+  const bool usable =
+      dtype && (!attribute || *dtype == Dtype::kInt64 ||
+                *dtype == Dtype::kFloat32 || *dtype == Dtype::kBool);
+  if (!usable) {
+    field.At("dtype").Fail(
+        attribute ? "\"int64\", \"float32\" or \"bool\" for an attribute"
+                  : "\"float64\", \"float32\", \"float16\", \"bfloat16\", "
+                    "\"int64\", \"int32\", \"int8\", \"uint8\" or \"bool\"");
+  }
+  argument.dtype = *dtype;
+  if (attribute) return argument;
+  const Field shape = field.At("shape");
+  for (size_t i = 0; i < shape.Size(); ++i) {
+    if (shape.At(i).value.is_string()) {
+      argument.shape.emplace_back(shape.At(i).String());
+    } else if (shape.At(i).Integer() >= 0) {
+      argument.shape.emplace_back(shape.At(i).Integer());
+    } else {
+      shape.At(i).Fail("an extent or the name of an attribute");
+    }
+  }
+  return argument;
+}
+
+std::vector<Argument> ReadArguments(const Field& field) {
+  std::vector<Argument> arguments;
+  bool has_output = false;
+  for (size_t i = 0; i < field.Size(); ++i) {
+    arguments.push_back(ReadArgument(field.At(i)));
+    has_output |= arguments.back().kind == Argument::Kind::kOutput;
+    for (size_t j = 0; j < i; ++j) {
+      if (arguments[j].name == arguments[i].name) {
+        field.At(i).At("name").Fail("a name not used before");
+      }
+    }
+  }
+  if (!has_output) field.Fail("at least one output", "none");
+  return arguments;
+}
+
+Attribute ReadAttribute(const Field& field, Dtype dtype) {
+  if (dtype == Dtype::kInt64) return field.Integer();
+  if (dtype == Dtype::kBool) return field.Bool();
+  return static_cast<float>(field.Number());
+}
+
+/// An extent given by name, from the case's attributes.
+int64_t NamedExtent(const Field& attributes, const std::string& name) {
+  const Field field = attributes.At(name);
+  if (field.Integer() < 0) field.Fail("an extent");
+  return field.Integer();
+}
+
+/// Reads one array behind those already in *block.
+Array ReadArray(const Field& files, const Field& attributes,
+                const std::string& directory, const Argument& argument,
+                int index, std::vector<char>* block) {
+  Array array;
+  array.argument = index;
+  int64_t elements = 1;
+  for (const auto& extent : argument.shape) {
+    const auto* name = std::get_if<std::string>(&extent);
+    array.shape.push_back(name != nullptr ? NamedExtent(attributes, *name)
+                                          : std::get<int64_t>(extent));
+    if (array.shape.back() > kMaxElements / std::max<int64_t>(elements, 1)) {
+      attributes.Fail("arrays of less than 2^40 elements", "more");
+    }
+    elements *= array.shape.back();
+  }
+  const std::vector<char> bytes =
+      ReadNpy(directory + "/" + files.At(argument.name).FileName(),
+              argument.dtype, array.shape);
+  array.offset = (block->size() + kAlignment - 1) / kAlignment * kAlignment;
+  array.bytes = bytes.size();
+  block->resize(array.offset);
+  block->insert(block->end(), bytes.begin(), bytes.end());
+  return array;
+}
+
+double ReadTolerance(const Field& field) {
+  if (!(field.Number() >= 0) || std::isinf(field.Number())) {
+    field.Fail("a number of at least 0");
+  }
+  return field.Number();
+}
+
+Case ReadCase(const Field& field, const std::string& directory,
+              const std::vector<Argument>& arguments, std::vector<char>* inputs,
+              std::vector<char>* expected) {
+  Case c;
+  const Field attributes = field.At("attributes");
+  c.tolerance.rtol = ReadTolerance(field.At("rtol"));
+  c.tolerance.atol = ReadTolerance(field.At("atol"));
+  c.timed = field.At("timed").Bool();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Argument& argument = arguments[i];
+    const int index = static_cast<int>(i);
+    if (argument.kind == Argument::Kind::kAttribute) {
+      const Field value = attributes.At(argument.name);
+      c.attributes.push_back(ReadAttribute(value, argument.dtype));
+      c.label += (c.label.empty() ? "" : ", ") + argument.name + "=" +
+                 value.value.dump();
+    } else if (argument.kind == Argument::Kind::kInput) {
+      c.inputs.push_back(ReadArray(field.At("inputs"), attributes, directory,
+                                   argument, index, inputs));
+    } else {
+      c.outputs.push_back(ReadArray(field.At("outputs"), attributes, directory,
+                                    argument, index, expected));
+    }
+  }
+  return c;
+}
+
+void ShareInputs(const std::vector<char>& inputs, Problem* problem) {
+  problem->input_memory = MakeSealedMemory(inputs.data(), inputs.size());
+  problem->inputs =
+      Mapping(problem->input_memory.get(), inputs.size(), /*writable=*/false);
+  if (!problem->input_memory || problem->inputs.bytes != inputs.size()) {
+    throw std::runtime_error(std::string("no memory for a problem's inputs: ") +
+                             std::strerror(errno));
+  }
+}
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    throw std::invalid_argument(path + ": expected a readable file, got: " +
+                                std::strerror(errno));
+  }
+  return text.str();
+}
+
+}  // namespace
+
+std::shared_ptr<const Problem> ReadProblem(const std::string& directory) {
+  const std::string file = directory + "/problem.json";
+  json parsed;
+  try {
+    parsed = json::parse(ReadText(file));
+  } catch (const json::parse_error& error) {
+    throw std::invalid_argument(file + ": expected JSON, got: " + error.what());
+  }
+  const Field top{file, "top level", parsed};
+  if (top.At("format").Integer() != 1) top.At("format").Fail("1");
+  auto problem = std::make_shared<Problem>();
+  problem->name = top.At("name").String();
+  problem->arguments = ReadArguments(top.At("arguments"));
+  const Field cases = top.At("cases");
+  if (cases.Size() == 0) cases.Fail("at least one case", "none");
+  std::vector<char> inputs;
+  for (size_t i = 0; i < cases.Size(); ++i) {
+    problem->cases.push_back(ReadCase(cases.At(i), directory,
+                                      problem->arguments, &inputs,
+                                      &problem->expected));
+  }
+  ShareInputs(inputs, problem.get());
+  if (parsed.contains("baseline") && !parsed["baseline"].is_null()) {
+    problem->baseline =
+        ReadText(directory + "/" + top.At("baseline").FileName());
+  }
+  return problem;
+}
+
+}  // namespace jaxkern

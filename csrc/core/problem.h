@@ -1,0 +1,64 @@
+/// Problem bundles (docs/bundle.md), read.
+#ifndef JAXKERN_CORE_PROBLEM_H_
+#define JAXKERN_CORE_PROBLEM_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/compare.h"
+#include "core/dtype.h"
+#include "core/fd.h"
+#include "core/memory_file.h"
+#include "core/npy.h"
+
+namespace jaxkern {
+
+struct Argument {
+  enum class Kind { kInput, kOutput, kAttribute };
+
+  std::string name;
+  Kind kind;
+  Dtype dtype;
+  std::vector<std::variant<int64_t, std::string>> shape;
+};
+
+using Attribute = std::variant<int64_t, float, bool>;
+
+/// One array of one case: its place in the problem's block of inputs or of
+/// expected outputs, at a multiple of 64 bytes.
+struct Array {
+  int argument;  ///< index into Problem::arguments
+  Shape shape;
+  size_t offset;
+  size_t bytes;
+};
+
+/// One set of sizes and values, with its arrays in the order of the arguments.
+struct Case {
+  std::string label;                  ///< "n=33, a=2.0"
+  std::vector<Attribute> attributes;  ///< in the order of the arguments
+  Tolerance tolerance;
+  bool timed = false;
+  std::vector<Array> inputs, outputs;
+};
+
+struct Problem {
+  std::string name;
+  std::vector<Argument> arguments;
+  std::vector<Case> cases;
+  std::string baseline;         ///< CUDA C++ text; "": none
+  std::vector<char> expected;   ///< the outputs of all cases
+  Fd input_memory;              ///< the inputs of all cases, sealed
+  Mapping inputs;               ///< the same, mapped here
+};
+
+/// Reads the bundle in `directory`. Throws std::invalid_argument with one line
+/// that names the file, the field, what was expected and what was found.
+std::shared_ptr<const Problem> ReadProblem(const std::string& directory);
+
+}  // namespace jaxkern
+
+#endif  // JAXKERN_CORE_PROBLEM_H_

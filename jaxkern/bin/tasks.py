@@ -1,0 +1,59 @@
+"""Lists the tasks, or shows one: signature, prompt and baseline.
+
+python -m jaxkern.bin.tasks
+python -m jaxkern.bin.tasks --split=test --level=2
+python -m jaxkern.bin.tasks --task=softmax
+"""
+
+from absl import flags
+
+from jaxkern import bin as jaxkern_bin
+from jaxkern.rollout import prompts
+from jaxkern.tasks import suite
+from jaxkern.tasks.task import shapes, signature
+
+_TASK = flags.DEFINE_string("task", None, "Show this task in full.")
+_SPLIT = flags.DEFINE_string("split", None, "List only 'train' or 'test'.")
+_LEVEL = flags.DEFINE_integer("level", None, "List only level 1 or 2.")
+
+
+def table(names: list[str]) -> str:
+  """One line per task under a header, columns aligned."""
+  rows = [("name", "level", "family", "split", "dtype", "summary")]
+  for task in map(suite.get, names):
+    dtype = task.arguments[0].dtype
+    facts = (task.name, task.level, task.family, task.split, dtype)
+    rows.append((*map(str, facts), task.summary))
+  widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+  lines = (
+    "  ".join(
+      cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+    )
+    for row in rows
+  )
+  return "\n".join(line.rstrip() for line in lines)
+
+
+def description(name: str) -> str:
+  """Everything a person wants to know of one task."""
+  task = suite.get(name)
+  sections = (
+    ("signature", signature(task)),
+    ("shapes", shapes(task)),
+    ("cases", "\n".join(str(dict(case)) for case in task.cases)),
+    ("prompt", prompts.first_turn(task)),
+    ("baseline", task.baseline),
+  )
+  return "\n".join(f"# {title}\n{text.rstrip()}\n" for title, text in sections)
+
+
+def main(_) -> None:
+  """Prints the table or the description."""
+  if _TASK.value is not None:
+    print(description(_TASK.value), end="")
+  else:
+    print(table(suite.names(_SPLIT.value, _LEVEL.value)))
+
+
+if __name__ == "__main__":
+  jaxkern_bin.run(main)

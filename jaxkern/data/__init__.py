@@ -1,0 +1,1 @@
+"""Corpora of kernels: generated, verified, curated."""

@@ -1,0 +1,244 @@
+"""A decoder of the Llama family: RMSNorm, RoPE, grouped queries, SwiGLU.
+
+The module does not know what may see what: the caller passes `visible`, so a
+causal decoder and a block-wise denoiser share it. The KV cache is a pytree that
+goes in and comes out.
+
+Fixed letters: B batch, L tokens of this call, S slots attended to, W width,
+H query heads, K key/value heads, G = H / K, D head width, V vocabulary.
+"""
+
+from typing import Any, NamedTuple
+
+import chex
+import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+_HIDDEN = -1e30  # Finite: a row that sees nothing gets a mean, not NaN.
+
+
+class Cache(NamedTuple):
+  """Keys and values of one layer, [B, K, S, D] each."""
+
+  keys: chex.Array
+  values: chex.Array
+
+
+def rotate(x: chex.Array, positions: chex.Array, base: float) -> chex.Array:
+  """Rotary position embedding (RoFormer), halves convention of Llama and Qwen.
+
+  Args:
+    x: [B, L, heads, D], D even.
+    positions: int32 [B, L].
+    base: the longest wavelength is about 2 pi base.
+
+  Returns:
+    Like x; the pair (i, i + D/2) turned by position / base^(2i/D).
+  """
+  half = x.shape[-1] // 2
+  frequency = base ** (-jnp.arange(half, dtype=jnp.float32) / half)
+  angle = positions[:, :, None, None] * frequency[None, None, None, :]
+  cos, sin = jnp.cos(angle), jnp.sin(angle)
+  first, second = jnp.split(x.astype(jnp.float32), 2, axis=-1)
+  turned = (first * cos - second * sin, second * cos + first * sin)
+  return jnp.concatenate(turned, axis=-1).astype(x.dtype)
+
+
+def attend(
+  queries: chex.Array, cache: Cache, visible: chex.Array
+) -> chex.Array:
+  """Grouped-query attention; softmax in float32.
+
+  Args:
+    queries: [B, L, H, D]; query head h reads key head h // G.
+    cache: K heads, S slots.
+    visible: bool [B, L, S] or [B, 1, S].
+
+  Returns:
+    [B, L, H, D].
+  """
+  batch, length, heads, depth = queries.shape
+  kv_heads = cache.keys.shape[1]
+  grouped = queries.reshape(batch, length, kv_heads, -1, depth)
+  scores = jnp.einsum("blkgd,bksd->bkgls", grouped, cache.keys)
+  scores = scores.astype(jnp.float32) * depth**-0.5
+  scores = jnp.where(visible[:, None, None], scores, _HIDDEN)
+  weights = jax.nn.softmax(scores, axis=-1).astype(queries.dtype)
+  out = jnp.einsum("bkgls,bksd->blkgd", weights, cache.values)
+  return out.reshape(batch, length, heads, depth)
+
+
+class RMSNorm(nn.Module):
+  """x / rms(x) * scale, in float32."""
+
+  epsilon: float = 1e-6
+  dtype: Any = jnp.float32
+
+  @nn.compact
+  def __call__(self, x: chex.Array) -> chex.Array:
+    scale = self.param("scale", nn.initializers.ones, x.shape[-1:])
+    wide = x.astype(jnp.float32)
+    rms = jnp.sqrt(jnp.mean(wide**2, axis=-1, keepdims=True) + self.epsilon)
+    scale = jnp.expand_dims(scale, range(x.ndim - 1))
+    return (wide / rms * scale).astype(self.dtype)
+
+
+class Transformer(nn.Module):
+  """Tokens in, hidden states out; `logits` turns the states one needs into logits.
+
+  Attributes:
+    vocab_size: V.
+    width: W.
+    layers: number of blocks.
+    heads: H.
+    kv_heads: K, a divisor of H.
+    head_width: D.
+    hidden: inner width of the SwiGLU.
+    rope_base: see `rotate`.
+    tied: whether the logits reuse the embedding table.
+    remat: recompute each block in the backward pass instead of storing it.
+    dtype: of activations; parameters are float32.
+  """
+
+  vocab_size: int
+  width: int
+  layers: int
+  heads: int
+  kv_heads: int
+  head_width: int
+  hidden: int
+  rope_base: float = 1e4
+  tied: bool = True
+  remat: bool = False
+  dtype: Any = jnp.float32
+
+  def setup(self):
+    self.embed = nn.Embed(
+      self.vocab_size,
+      self.width,
+      embedding_init=nn.initializers.normal(0.02),
+      dtype=self.dtype,
+    )
+    block = nn.remat(Block) if self.remat else Block
+    self.blocks = [
+      block(
+        self.width,
+        self.layers,
+        self.heads,
+        self.kv_heads,
+        self.head_width,
+        self.hidden,
+        self.rope_base,
+        self.dtype,
+      )
+      for _ in range(self.layers)
+    ]
+    self.norm = RMSNorm(dtype=self.dtype)
+    if not self.tied:
+      self.unembed = nn.Dense(
+        self.vocab_size, use_bias=False, dtype=self.dtype
+      )
+
+  def __call__(
+    self,
+    tokens: chex.Array,
+    positions: chex.Array,
+    visible: chex.Array,
+    caches: tuple[Cache, ...] | None = None,
+    slot: chex.Array | int = 0,
+  ) -> tuple[chex.Array, tuple[Cache, ...]]:
+    """One pass over L tokens.
+
+    Args:
+      tokens: int32 [B, L].
+      positions: int32 [B, L].
+      visible: bool [B, L, S]; [b, l, s] whether token l sees slot s. Without
+        caches, slots are the tokens of this call (S = L).
+      caches: one per layer, S slots each. The keys and values of this call are
+        written at slot, slot + 1, ... before attending.
+      slot: int32 scalar.
+
+    Returns:
+      Normalised hidden states [B, L, W], and one cache per layer.
+    """
+    chex.assert_rank([tokens, positions, visible], [2, 2, 3])
+    x = self.embed(tokens)
+    new = []
+    for i, block in enumerate(self.blocks):
+      cache = caches[i] if caches else None
+      x, cache = block(x, positions, visible, cache, slot)
+      new.append(cache)
+    return self.norm(x), tuple(new)
+
+  def logits(self, states: chex.Array) -> chex.Array:
+    """Float32 [..., V] of hidden states [..., W]."""
+    out = self.embed.attend(states) if self.tied else self.unembed(states)
+    return out.astype(jnp.float32)
+
+  def initialise(self, tokens: chex.Array) -> chex.Array:
+    """Touches every parameter; only for `init`."""
+    length = tokens.shape[1]
+    visible = jnp.ones((1, length, length), bool)
+    return self.logits(self(tokens, jnp.zeros_like(tokens), visible)[0])
+
+
+class Block(nn.Module):
+  """Attention and SwiGLU, each normalised before and added after."""
+
+  width: int
+  layers: int
+  heads: int
+  kv_heads: int
+  head_width: int
+  hidden: int
+  rope_base: float
+  dtype: Any
+
+  def _dense(self, features: int, name: str, scale: float = 1.0) -> nn.Dense:
+    init = nn.initializers.variance_scaling(scale, "fan_in", "normal")
+    return nn.Dense(
+      features, use_bias=False, dtype=self.dtype, kernel_init=init, name=name
+    )
+
+  @nn.compact
+  def __call__(
+    self,
+    x: chex.Array,
+    positions: chex.Array,
+    visible: chex.Array,
+    cache: Cache | None,
+    slot: chex.Array | int,
+  ) -> tuple[chex.Array, Cache]:
+    # Each of the 2 * layers branches adds to the residual stream; scaled down,
+    # their sum starts with the variance of one (GPT-2).
+    out_scale = 0.5 / self.layers
+    batch, length, _ = x.shape
+
+    def project(heads: int, name: str) -> chex.Array:
+      flat = self._dense(heads * self.head_width, name)(normed)
+      return flat.reshape(batch, length, heads, self.head_width)
+
+    normed = RMSNorm(dtype=self.dtype, name="attention_norm")(x)
+    queries = rotate(project(self.heads, "q"), positions, self.rope_base)
+    keys = rotate(project(self.kv_heads, "k"), positions, self.rope_base)
+    new = Cache(
+      keys.transpose(0, 2, 1, 3),
+      project(self.kv_heads, "v").transpose(0, 2, 1, 3),
+    )
+    if cache is not None:
+      new = jax.tree.map(
+        lambda old, part: jax.lax.dynamic_update_slice_in_dim(
+          old, part, slot, axis=2
+        ),
+        cache,
+        new,
+      )
+    mixed = attend(queries, new, visible).reshape(batch, length, -1)
+    x = x + self._dense(self.width, "o", out_scale)(mixed)
+
+    normed = RMSNorm(dtype=self.dtype, name="mlp_norm")(x)
+    gate = self._dense(self.hidden, "gate")(normed)
+    up = self._dense(self.hidden, "up")(normed)
+    down = self._dense(self.width, "down", out_scale)
+    return x + down(nn.silu(gate) * up), new

@@ -1,0 +1,1 @@
+"""What to write a kernel for."""

@@ -1,0 +1,115 @@
+"""Problem bundles: a task as files that the evaluator reads without Python."""
+
+import filecmp
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+import zlib
+
+import numpy as np
+
+from jaxkern.tasks.task import Task
+
+
+def write_bundle(task: Task, directory: str | os.PathLike, seed: int = 0):
+  """Writes `directory`: problem.json, baseline.cu and .npy files.
+
+  The contents depend on (task, seed) alone. The bundle appears whole or not at
+  all; a bundle that is there already is replaced, and left untouched if it is
+  the same. The format is in docs/bundle.md; bfloat16 travels as uint16.
+
+  Raises:
+    ValueError: `directory` holds something other than a bundle.
+    OSError: it cannot be written.
+  """
+  target = pathlib.Path(os.path.abspath(directory))
+  if target.exists() and not _replaceable(target):
+    raise ValueError(
+      f"directory: expected a new or empty directory or a problem bundle, got"
+      f" {target}"
+    )
+  try:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    made = tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent)
+  except OSError as error:
+    reason = error.strerror
+    raise OSError(f"directory: cannot write {target}: {reason}") from error
+  made = pathlib.Path(made)
+  try:
+    _write_files(task, made, seed)
+    made.chmod(0o755)  # mkdtemp's 0700 would follow the rename.
+    _publish(made, target)
+  finally:
+    shutil.rmtree(made, ignore_errors=True)
+
+
+def _replaceable(target: pathlib.Path) -> bool:
+  if not target.is_dir():
+    return False
+  return (target / "problem.json").exists() or not any(target.iterdir())
+
+
+def _write_files(task: Task, directory: pathlib.Path, seed: int) -> None:
+  cases = []
+  for k, attributes in enumerate(task.cases):
+    rng = np.random.default_rng((seed, k, zlib.crc32(task.name.encode())))
+    inputs = task.make_inputs(rng, attributes)
+    outputs = task.reference(inputs, attributes)
+    rtol, atol = task.tolerance(attributes)
+    cases.append(
+      {
+        "attributes": dict(attributes),
+        "rtol": rtol,
+        "atol": atol,
+        "timed": k in task.timed,
+        "inputs": _save(directory, k, inputs),
+        "outputs": _save(directory, k, outputs),
+      }
+    )
+  problem = {
+    "format": 1,
+    "name": task.name,
+    "level": task.level,
+    "summary": task.summary,
+    "arguments": [a._asdict() for a in task.arguments],
+    "cases": cases,
+    "baseline": "baseline.cu",
+  }
+  (directory / "baseline.cu").write_text(task.baseline)
+  text = json.dumps(problem, indent=1)
+  (directory / "problem.json").write_text(text + "\n")
+
+
+def _save(directory: pathlib.Path, case: int, arrays) -> dict[str, str]:
+  files = {}
+  for name, array in arrays.items():
+    if array.dtype.name == "bfloat16":
+      array = array.view(np.uint16)
+    files[name] = f"case{case}.{name}.npy"
+    np.save(directory / files[name], np.ascontiguousarray(array))
+  return files
+
+
+def _publish(made: pathlib.Path, target: pathlib.Path) -> None:
+  """Moves a finished bundle into place, also beside other writers."""
+  while True:
+    if target.exists() and _same(made, target):
+      return
+    try:
+      os.rename(made, target)  # Succeeds onto nothing or an empty directory.
+      return
+    except OSError:
+      if not target.exists() or not any(target.iterdir()):
+        raise
+    old = tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent)
+    os.rename(target, old)
+    shutil.rmtree(old)
+
+
+def _same(left: pathlib.Path, right: pathlib.Path) -> bool:
+  names = sorted(os.listdir(left))
+  if names != sorted(os.listdir(right)):
+    return False
+  return not any(filecmp.cmpfiles(left, right, names, shallow=False)[1:])

@@ -1,0 +1,58 @@
+"""What a person sees of tasks on the command line."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from jaxkern.tasks import suite
+from jaxkern.tasks.task import signature
+
+
+def run(program, *arguments):
+  command = [sys.executable, "-m", f"jaxkern.bin.{program}", *arguments]
+  done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+  return done.returncode, done.stdout, done.stderr
+
+
+def test_tasks_prints_a_table():
+  code, out, _ = run("tasks", "--split=test")
+  assert code == 0
+  lines = out.splitlines()
+  columns = ["name", "level", "family", "split", "dtype", "summary"]
+  assert lines[0].split() == columns
+  assert [line.split()[0] for line in lines[1:]] == suite.names("test")
+  assert "y = jax.nn.silu(x + b)" in out
+
+
+def test_tasks_shows_one_task():
+  code, out, _ = run("tasks", "--task=softmax")
+  assert code == 0
+  task = suite.get("softmax")
+  for text in (signature(task), task.summary, task.baseline.rstrip()):
+    assert text in out
+
+
+def test_export_bundle_writes_a_bundle(tmp_path):
+  code, _, _ = run("export_bundle", "--task=add_int32", f"--out={tmp_path}/b")
+  assert code == 0
+  problem = json.loads((tmp_path / "b" / "problem.json").read_text())
+  assert problem["name"] == "add_int32"
+
+
+@pytest.mark.parametrize(
+  ("program", "arguments", "message"),
+  [
+    ("tasks", ["--task=softmx"], "did you mean softmax"),
+    ("tasks", ["--level=7"], "level: expected 1 or 2, got 7"),
+    ("tasks", ["softmax"], "unexpected arguments: softmax"),
+    ("export_bundle", ["--task=add", "--out=/proc/b"], "cannot write /proc/b"),
+    ("export_bundle", ["--task=add", "--out=/usr"], "new or empty directory"),
+  ],
+)
+def test_misuse_is_one_line_and_exit_code_2(program, arguments, message):
+  code, out, err = run(program, *arguments)
+  assert code == 2 and out == ""
+  assert err.startswith("error: ") and message in err
+  assert err.count("\n") == 1

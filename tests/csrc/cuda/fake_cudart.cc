@@ -1,0 +1,111 @@
+#include "fake_cudart.h"
+
+#include <cstdlib>
+#include <cstring>
+
+Fake& fake() {
+  static Fake state;
+  return state;
+}
+
+namespace {
+
+int Fault() {
+  const int code = fake().pending;
+  if (!fake().sticky) fake().pending = 0;
+  return code;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* cudaGetErrorName(int code) {
+  switch (code) {
+    case 2:
+      return "cudaErrorMemoryAllocation";
+    case 9:
+      return "cudaErrorInvalidConfiguration";
+    case 100:
+      return "cudaErrorNoDevice";
+    case 209:
+      return "cudaErrorNoKernelImageForDevice";
+    case 700:
+      return "cudaErrorIllegalAddress";
+    default:
+      return "cudaErrorOther";
+  }
+}
+const char* cudaGetErrorString(int code) {
+  return code == 700 ? "an illegal memory access was encountered" : "text";
+}
+int cudaGetLastError() {
+  const int code = fake().sticky ? fake().pending : fake().last;
+  fake().last = 0;
+  return code;
+}
+int cudaGetDeviceCount(int* count) {
+  *count = fake().devices;
+  return *count == 0 ? 100 : 0;
+}
+int cudaGetDeviceProperties(void* properties, int) {
+  std::memcpy(properties, "Fake GPU", 9);
+  return 0;
+}
+int cudaDeviceGetAttribute(int* value, int attribute, int) {
+  *value = attribute == 38 ? fake().l2_bytes : attribute == 75 ? 9 : 0;
+  return 0;
+}
+int cudaSetDevice(int) { return 0; }
+int cudaDeviceSynchronize() {
+  fake().calls += 's';
+  return Fault();
+}
+int cudaMemGetInfo(size_t* free, size_t* total) {
+  *free = fake().free_bytes;
+  *total = size_t{16} << 30;
+  return 0;
+}
+int cudaMalloc(void** pointer, size_t bytes) {
+  if (bytes > fake().free_bytes) return fake().last = 2;
+  *pointer = std::malloc(1 << 10);
+  return 0;
+}
+int cudaFree(void* pointer) {
+  std::free(pointer);
+  return 0;
+}
+int cudaMemcpy(void* to, const void* from, size_t bytes, int) {
+  std::memcpy(to, from, bytes);
+  return Fault();
+}
+int cudaMemset(void* pointer, int byte, size_t bytes) {
+  std::memset(pointer, byte, bytes);
+  return Fault();
+}
+int cudaMemsetAsync(void*, int, size_t bytes, void*) {
+  fake().calls += 'm';
+  fake().flushed = bytes;
+  fake().now_us += 1000;
+  return fake().sticky ? fake().pending : 0;
+}
+int cudaStreamCreate(void** stream) {
+  *stream = &fake();
+  return 0;
+}
+int cudaEventCreate(void** event) {
+  *event = new double(0);
+  return 0;
+}
+int cudaEventRecord(void* event, void*) {
+  fake().calls += 'r';
+  *static_cast<double*>(event) = fake().now_us;
+  return 0;
+}
+int cudaEventElapsedTime(float* milliseconds, void* start, void* stop) {
+  *milliseconds = static_cast<float>(
+      (*static_cast<double*>(stop) - *static_cast<double*>(start)) / 1e3);
+  return 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,177 @@
+// Candidates built by the cuda toolchain, run by the cuda device, on a GPU.
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "backends/device.h"
+#include "backends/toolchain.h"
+#include "core/subprocess.h"
+#include "expect.h"
+
+namespace {
+
+using jaxkern::Device;
+using jaxkern::DeviceError;
+using jaxkern::Entry;
+using jaxkern::Toolchain;
+
+// `mode` picks what goes wrong; 0: nothing.
+const char kKernel[] = R"(
+__global__ void doubled(const float* x, float* y, int64_t n) {
+  int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 2 * x[i];
+}
+extern "C" int launch(const float* x, float* y, int64_t n, int64_t mode,
+                      cudaStream_t stream) {
+  if (mode == 0) doubled<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n);
+  if (mode == 1) doubled<<<1, 2048, 0, stream>>>(x, y, n);
+  if (mode == 2) doubled<<<(n + 255) / 256, 256>>>(x, y, n);
+  if (mode == 3) return cudaMalloc((void**)&y, (size_t)1 << 60);
+  if (mode == 4) doubled<<<1, 256, 0, stream>>>(0, y, n);
+  return mode == 1 ? 0 : cudaGetLastError();
+})";
+
+const char kEntry[] = R"(
+extern "C" int jaxkern_entry(void** a, void* stream) {
+  return launch(*(const float**)a[0], *(float**)a[1], *(int64_t*)a[2],
+                *(int64_t*)a[3], (cudaStream_t)stream);
+})";
+
+constexpr int64_t kCount = int64_t{1} << 26;
+
+struct Bench {
+  std::unique_ptr<Device> device;
+  Entry entry = nullptr;
+  void* x = nullptr;
+  void* y = nullptr;
+  int64_t n = kCount;
+  int64_t mode = 0;
+  void* arguments[4] = {&x, &y, &n, &mode};
+
+  DeviceError Run(int64_t how, int* returned) {
+    mode = how;
+    return device->Run(entry, arguments, returned);
+  }
+};
+
+Entry BuildAndLoad(const Toolchain& toolchain) {
+  std::string directory = "/tmp/jaxkern-test-XXXXXX";
+  EXPECT_TRUE(mkdtemp(directory.data()) != nullptr);
+  std::ofstream(directory + "/" + toolchain.SourceName())
+      << toolchain.Prepare(kKernel, kEntry).text;
+  jaxkern::Command command;
+  command.argv = toolchain.Command(directory);
+  command.directory = directory;
+  command.environment = jaxkern::ScrubbedEnvironment();
+  const jaxkern::Ended ended = jaxkern::Run(command, 120);
+  if (ended.exit_code != 0) std::cerr << ended.output;
+  void* kernel = dlopen((directory + "/kernel.so").c_str(), RTLD_NOW);
+  std::filesystem::remove_all(directory);
+  EXPECT_TRUE(kernel != nullptr);
+  return kernel == nullptr
+             ? nullptr
+             : reinterpret_cast<Entry>(dlsym(kernel, "jaxkern_entry"));
+}
+
+void ResultsComeBack(Bench* bench) {
+  std::vector<float> x(kCount), y(kCount);
+  for (int64_t i = 0; i < kCount; ++i) x[i] = static_cast<float>(i % 1000);
+  const size_t bytes = kCount * sizeof(float);
+  for (const int64_t mode : {0, 2}) {  // on our stream, on the default one
+    EXPECT_EQ(bench->device->CopyIn(bench->x, x.data(), bytes).code, 0);
+    EXPECT_EQ(bench->device->Fill(bench->y, 0xff, bytes).code, 0);
+    int returned = -1;
+    EXPECT_EQ(bench->Run(mode, &returned).message, "");
+    EXPECT_EQ(returned, 0);
+    EXPECT_EQ(bench->device->CopyOut(y.data(), bench->y, bytes).code, 0);
+    EXPECT_EQ(y[0], 0.0f);
+    EXPECT_EQ(y[777], 1554.0f);
+    EXPECT_EQ(y[kCount - 1], 2 * x[kCount - 1]);
+  }
+}
+
+/// 512 MiB moved; no GPU does it in 20 us and any in 20 ms. What runs on the
+/// default stream is inside the window too.
+void TimesAreOfTheKernelAndRepeat(Bench* bench) {
+  for (const int64_t mode : {0, 2}) {
+    bench->mode = mode;
+    std::vector<double> times_us;
+    EXPECT_EQ(
+        bench->device->Time(bench->entry, bench->arguments, 3, 21, &times_us)
+            .message,
+        "");
+    EXPECT_EQ(times_us.size(), 21u);
+    std::sort(times_us.begin(), times_us.end());
+    EXPECT_TRUE(times_us[10] > 20 && times_us[10] < 20000);
+    EXPECT_TRUE(times_us[16] < 1.1 * times_us[4]);
+    std::cerr << "mode " << mode << ": median " << times_us[10] << " us, "
+              << times_us[4] << " to " << times_us[16] << "\n";
+  }
+}
+
+void MistakesLeaveTheContextUsable(Bench* bench) {
+  int returned = -1;
+  const DeviceError configuration = bench->Run(1, &returned);
+  EXPECT_EQ(returned, 0);
+  EXPECT_HAS(configuration.message, "cudaErrorInvalidConfiguration: ");
+  EXPECT_TRUE(!configuration.fatal);
+
+  const DeviceError memory = bench->Run(3, &returned);
+  EXPECT_EQ(returned, 2);
+  EXPECT_HAS(memory.message, "cudaErrorMemoryAllocation: ");
+  EXPECT_TRUE(memory.out_of_memory && !memory.fatal);
+
+  EXPECT_EQ(bench->Run(0, &returned).message, "");
+}
+
+/// Ends the context: last.
+void IllegalAddressIsFatal(Bench* bench) {
+  int returned = -1;
+  const DeviceError error = bench->Run(4, &returned);
+  EXPECT_EQ(returned, 0);
+  EXPECT_EQ(error.message,
+            "cudaErrorIllegalAddress: an illegal memory access was "
+            "encountered");
+  EXPECT_TRUE(error.fatal && !error.out_of_memory && !error.unsupported);
+  void* pointer = nullptr;
+  EXPECT_TRUE(bench->device->Allocate(4, &pointer).fatal);
+}
+
+int Skip(const std::string& why) {
+  std::cerr << "skipped: " << why << "\n";
+  return 77;
+}
+
+}  // namespace
+
+int main() {
+  std::unique_ptr<Toolchain> toolchain;
+  try {
+    toolchain = jaxkern::MakeCudaToolchain("");
+  } catch (const std::invalid_argument& error) {
+    return Skip(error.what());
+  }
+  for (std::string& variable : toolchain->WorkerEnvironment()) {
+    putenv(variable.data());
+  }
+  std::string error;
+  Bench bench;
+  bench.device = jaxkern::MakeCudaDevice(&error);
+  if (bench.device == nullptr) return Skip(error);
+  std::cerr << bench.device->Describe() << "\n"
+            << toolchain->Describe() << "\n";
+  bench.entry = BuildAndLoad(*toolchain);
+  if (bench.entry == nullptr) return 1;
+  for (void** pointer : {&bench.x, &bench.y}) {
+    EXPECT_EQ(bench.device->Allocate(kCount * sizeof(float), pointer).code, 0);
+  }
+  ResultsComeBack(&bench);
+  TimesAreOfTheKernelAndRepeat(&bench);
+  MistakesLeaveTheContextUsable(&bench);
+  IllegalAddressIsFatal(&bench);
+  return failures != 0;
+}

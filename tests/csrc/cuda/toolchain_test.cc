@@ -1,0 +1,240 @@
+// nvcc is found, builds real candidates and is understood; needs nvcc and no
+// GPU. argv[1] is a site-packages directory that may hold nvcc's wheels.
+#include "backends/toolchain.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "core/subprocess.h"
+#include "expect.h"
+
+namespace {
+
+using jaxkern::Ended;
+using jaxkern::MakeCudaToolchain;
+using jaxkern::Resources;
+using jaxkern::Toolchain;
+
+const char kKernel[] = R"(#include <cuda_runtime.h>
+__global__ void add(const float* x, float* y, int64_t n) {
+  __shared__ float tile[256];
+  int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+  tile[threadIdx.x] = i < n ? x[i] : 0.0f;
+  __syncthreads();
+  if (i < n) y[i] = tile[threadIdx.x] + tile[(threadIdx.x + 1) % 256];
+}
+extern "C" int launch(const float* x, float* y, int64_t n,
+                      cudaStream_t stream) {
+  add<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n);
+  return cudaGetLastError();
+})";
+
+const char kEntry[] = R"(#line 1 "signature"
+extern "C" int launch(const float*, float*, int64_t,
+                      cudaStream_t);
+extern "C" int jaxkern_entry(void** a, void* stream) {
+  return launch(*(const float**)a[0], *(float**)a[1], *(int64_t*)a[2],
+                (cudaStream_t)stream);
+})";
+
+/// A directory of its own, removed at the end.
+struct Scratch {
+  std::string path = "/tmp/jaxkern-test-XXXXXX";
+  Scratch() { EXPECT_TRUE(mkdtemp(path.data()) != nullptr); }
+  ~Scratch() { std::filesystem::remove_all(path); }
+};
+
+Ended Build(const Toolchain& toolchain, const std::string& source,
+            const std::string& directory) {
+  std::ofstream(directory + "/" + toolchain.SourceName())
+      << toolchain.Prepare(source, kEntry).text;
+  jaxkern::Command command;
+  command.argv = toolchain.Command(directory);
+  command.directory = directory;
+  command.environment = jaxkern::ScrubbedEnvironment();
+  return jaxkern::Run(command, 120);
+}
+
+/// Builds kKernel, loads it beside the runtime it was linked with, as a worker
+/// does, and finds the entry.
+void BuildsWhatAWorkerCanLoad(const Toolchain& toolchain) {
+  Scratch scratch;
+  const Ended ended = Build(toolchain, kKernel, scratch.path);
+  EXPECT_EQ(ended.exit_code, 0);
+  if (ended.exit_code != 0) std::cerr << ended.output;
+
+  const std::string variable = toolchain.WorkerEnvironment().at(0);
+  EXPECT_HAS(variable, "JAXKERN_CUDART=/");
+  const std::string cudart = variable.substr(variable.find('=') + 1);
+  EXPECT_TRUE(dlopen(cudart.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr);
+  void* kernel = dlopen((scratch.path + "/kernel.so").c_str(), RTLD_NOW);
+  if (kernel == nullptr) std::cerr << dlerror() << "\n";
+  EXPECT_TRUE(kernel != nullptr);
+  EXPECT_TRUE(dlsym(kernel, "jaxkern_entry") != nullptr);
+
+  const Resources resources = toolchain.ParseResources(ended.output);
+  EXPECT_TRUE(resources.registers > 4 && resources.registers < 64);
+  EXPECT_EQ(resources.shared_bytes, 1024);  // 256 floats
+  EXPECT_EQ(resources.spill_bytes, 0);
+}
+
+void LeavesNothingButTheSharedObject(const Toolchain& toolchain) {
+  Scratch scratch;
+  Build(toolchain, kKernel, scratch.path);
+  int files = 0;
+  for (const auto& file : std::filesystem::directory_iterator(scratch.path)) {
+    EXPECT_TRUE(file.path().filename() == "kernel.so" ||
+                file.path().filename() == "kernel.cu");
+    ++files;
+  }
+  EXPECT_EQ(files, 2);
+}
+
+void ErrorsPointAtTheCandidatesOwnLines(const Toolchain& toolchain) {
+  Scratch scratch;
+  const Ended ended = Build(
+      toolchain, "__global__ void k() {\n  undeclared = 1;\n}", scratch.path);
+  EXPECT_TRUE(ended.exit_code != 0);
+  EXPECT_HAS(ended.output, "kernel.cu(2): error: identifier \"undeclared\"");
+}
+
+void AnotherSignatureIsACompilerError(const Toolchain& toolchain) {
+  Scratch scratch;
+  const Ended ended = Build(
+      toolchain, "extern \"C\" int launch(float*, cudaStream_t) { return 0; }",
+      scratch.path);
+  EXPECT_TRUE(ended.exit_code != 0);
+  EXPECT_HAS(ended.output, "signature(1): error: ");
+  EXPECT_HAS(ended.output, "launch");
+}
+
+void MissingLaunchIsALinkError(const Toolchain& toolchain) {
+  Scratch scratch;
+  Build(toolchain, "__global__ void k() {}", scratch.path);
+  void* kernel = dlopen((scratch.path + "/kernel.so").c_str(), RTLD_NOW);
+  EXPECT_TRUE(kernel == nullptr);
+  EXPECT_HAS(dlerror(), "undefined symbol: launch");
+}
+
+void ResourcesAreTheMaximumOverKernels(const Toolchain& toolchain) {
+  const Resources resources = toolchain.ParseResources(
+      R"(kernel.cu(3): warning #177-D: variable "v" was declared
+ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function '_Z5spillILi64EEvPKfPf' for 'sm_90a'
+ptxas info    : Function properties for _Z5spillILi64EEvPKfPf
+    280 bytes stack frame, 324 bytes spill stores, 300 bytes spill loads
+ptxas info    : Used 32 registers, used 1 barriers, 280 bytes cumulative stack size
+ptxas info    : Compile time = 26.281 ms
+ptxas info    : Compiling entry function '_Z3addPKfPfl' for 'sm_90a'
+ptxas info    : Function properties for _Z3addPKfPfl
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 10 registers, used 1 barriers, 4096 bytes smem
+ptxas info    : Compile time = 3.621 ms
+)");
+  EXPECT_EQ(resources.registers, 32);
+  EXPECT_EQ(resources.shared_bytes, 4096);
+  EXPECT_EQ(resources.spill_bytes, 624);
+}
+
+void NoCompilerOutputMeansUnknownResources(const Toolchain& toolchain) {
+  const Resources resources = toolchain.ParseResources("error: Used x smem\n");
+  EXPECT_EQ(resources.registers, -1);
+  EXPECT_EQ(resources.shared_bytes, -1);
+  EXPECT_EQ(resources.spill_bytes, -1);
+}
+
+void PreparingKeepsTheCandidateAsItIs(const Toolchain& toolchain) {
+  const auto prepared = toolchain.Prepare("a\nb", "entry");
+  EXPECT_TRUE(prepared.supported);
+  EXPECT_EQ(prepared.text, "a\nb\nentry");
+}
+
+std::string ErrorOf(const std::string& compiler) {
+  try {
+    return "none: " + MakeCudaToolchain(compiler)->Describe();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
+void WrongCompilersAreRefusedByName() {
+  EXPECT_HAS(ErrorOf("/nowhere/nvcc"),
+             "compiler: expected an nvcc, got /nowhere/nvcc");
+  EXPECT_HAS(ErrorOf("no-such-nvcc"), "no executable file on PATH");
+  EXPECT_HAS(ErrorOf("/bin/true"), "expected an nvcc, got /bin/true");
+}
+
+/// Leaves PATH with what nvcc needs but without nvcc.
+void SearchesHomeThenPathThenWheels(const std::string& site_packages) {
+  const std::string found = MakeCudaToolchain("")->Describe();
+  EXPECT_HAS(found, ", PATH)");
+  const std::string path = getenv("PATH");
+  Scratch scratch;
+  const std::string bin = scratch.path + "/bin";
+  std::filesystem::create_directory(bin);
+  for (const char* tool : {"g++", "gcc", "as", "ld", "sh", "rm", "cat"}) {
+    const Ended which =
+        jaxkern::Run({{"/bin/sh", "-c", std::string("command -v ") + tool},
+                      "",
+                      {"PATH=" + path}},
+                     10);
+    std::filesystem::create_symlink(
+        which.output.substr(0, which.output.find('\n')), bin + "/" + tool);
+  }
+  setenv("PATH", bin.c_str(), 1);
+  unsetenv("VIRTUAL_ENV");
+  unsetenv("JAXKERN_SITE_PACKAGES");
+  setenv("CUDA_HOME", scratch.path.c_str(), 1);
+  const std::string error = ErrorOf("");
+  EXPECT_HAS(error, "no nvcc found: searched CUDA_HOME (" + scratch.path);
+  EXPECT_HAS(error, "/nvidia/cu*/bin/nvcc");
+  EXPECT_HAS(error, "pip install");
+
+  if (access((site_packages + "/nvidia/cu13/bin/nvcc").c_str(), X_OK) == 0) {
+    setenv("JAXKERN_SITE_PACKAGES", site_packages.c_str(), 1);
+    const auto wheel = MakeCudaToolchain("");
+    EXPECT_HAS(wheel->Describe(), "nvidia/cu13/bin/nvcc, wheel)");
+    EXPECT_HAS(wheel->Describe(), site_packages + "/nvidia/cu13/lib/libcudart");
+    BuildsWhatAWorkerCanLoad(*wheel);
+  } else {
+    std::cerr << "no wheel with nvcc in " << site_packages << ": not tested\n";
+  }
+
+  // A nvcc in CUDA_HOME comes before the one on PATH.
+  std::ofstream(bin + "/nvcc")
+      << "#!/bin/sh\nPATH=" << path << " exec nvcc \"$@\"\n";
+  std::filesystem::permissions(bin + "/nvcc",
+                               std::filesystem::perms::owner_all);
+  EXPECT_HAS(MakeCudaToolchain("")->Describe(), bin + "/nvcc, CUDA_HOME)");
+  setenv("PATH", path.c_str(), 1);
+  unsetenv("CUDA_HOME");
+}
+
+}  // namespace
+
+int main(int, char** argv) {
+  unsetenv("CUDA_HOME");
+  std::unique_ptr<Toolchain> toolchain;
+  try {
+    toolchain = MakeCudaToolchain("");
+  } catch (const std::invalid_argument& error) {
+    std::cerr << "skipped: " << error.what() << "\n";
+    return 77;
+  }
+  BuildsWhatAWorkerCanLoad(*toolchain);
+  LeavesNothingButTheSharedObject(*toolchain);
+  ErrorsPointAtTheCandidatesOwnLines(*toolchain);
+  AnotherSignatureIsACompilerError(*toolchain);
+  MissingLaunchIsALinkError(*toolchain);
+  ResourcesAreTheMaximumOverKernels(*toolchain);
+  NoCompilerOutputMeansUnknownResources(*toolchain);
+  PreparingKeepsTheCandidateAsItIs(*toolchain);
+  WrongCompilersAreRefusedByName();
+  SearchesHomeThenPathThenWheels(argv[1]);
+  return failures != 0;
+}

@@ -1,0 +1,104 @@
+"""Bundles: what is in them, and how they get to their place."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from jaxkern.tasks import suite
+from jaxkern.tasks.bundle import write_bundle
+
+
+def contents(directory):
+  return {p.name: p.read_bytes() for p in directory.iterdir()}
+
+
+def test_bundle_describes_the_task_and_its_cases(tmp_path):
+  task = suite.get("scale_bf16")
+  write_bundle(task, tmp_path / "b")
+  problem = json.loads((tmp_path / "b" / "problem.json").read_text())
+  assert set(problem) == {
+    "format",
+    "name",
+    "level",
+    "summary",
+    "arguments",
+    "cases",
+    "baseline",
+  }
+  assert problem["format"] == 1
+  assert problem["arguments"] == [
+    {"name": "x", "kind": "input", "dtype": "bfloat16", "shape": ["n"]},
+    {"name": "y", "kind": "output", "dtype": "bfloat16", "shape": ["n"]},
+    {"name": "n", "kind": "attribute", "dtype": "int64", "shape": []},
+    {"name": "a", "kind": "attribute", "dtype": "float32", "shape": []},
+  ]
+  assert problem["cases"][0] == {
+    "attributes": {"n": 1, "a": 0.5},
+    "rtol": 2.0**-6,
+    "atol": 2.0**-7,
+    "timed": False,
+    "inputs": {"x": "case0.x.npy"},
+    "outputs": {"y": "case0.y.npy"},
+  }
+  assert [c["timed"] for c in problem["cases"]] == [False] * 5 + [True]
+  assert (tmp_path / "b" / "baseline.cu").read_text() == task.baseline
+
+
+def test_bfloat16_arrays_are_their_bits(tmp_path):
+  write_bundle(suite.get("scale_bf16"), tmp_path / "b")
+  x = np.load(tmp_path / "b" / "case0.x.npy")
+  y = np.load(tmp_path / "b" / "case0.y.npy")
+  assert x.dtype == y.dtype == np.uint16
+  # y = x / 2: the exponent, whose lowest bit is bit 7, falls by one.
+  np.testing.assert_array_equal(y, x - np.uint16(1 << 7))
+
+
+def test_contents_depend_on_task_and_seed_alone(tmp_path):
+  task = suite.get("row_sum_int32")
+  for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+    write_bundle(task, tmp_path / name, seed)
+  assert contents(tmp_path / "a") == contents(tmp_path / "b")
+  assert contents(tmp_path / "a") != contents(tmp_path / "c")
+  assert sorted(os.listdir(tmp_path)) == ["a", "b", "c"]
+
+
+def test_same_bundle_is_left_and_another_replaced(tmp_path):
+  target = tmp_path / "deep" / "bundle"
+  write_bundle(suite.get("add_int32"), target)
+  before = os.stat(target).st_ino
+  write_bundle(suite.get("add_int32"), target)
+  assert os.stat(target).st_ino == before
+  write_bundle(suite.get("row_sum_int32"), target)
+  assert json.loads((target / "problem.json").read_text())["name"] == (
+    "row_sum_int32"
+  )
+  assert os.listdir(target.parent) == ["bundle"]
+
+
+def test_empty_directory_is_taken_and_foreign_files_are_kept(tmp_path):
+  write_bundle(suite.get("add_int32"), tmp_path)
+  assert (tmp_path / "problem.json").exists()
+  foreign = tmp_path / "home"
+  foreign.mkdir()
+  (foreign / "thesis.txt").write_text("mine")
+  with pytest.raises(ValueError, match="directory: expected .* got .*home"):
+    write_bundle(suite.get("add_int32"), foreign)
+  assert (foreign / "thesis.txt").read_text() == "mine"
+
+
+def test_failure_leaves_nothing_behind(tmp_path):
+  def broken(inputs, attributes):
+    raise ZeroDivisionError
+
+  task = suite.get("add_int32")._replace(reference=broken)
+  with pytest.raises(ZeroDivisionError):
+    write_bundle(task, tmp_path / "b")
+  assert os.listdir(tmp_path) == []
+
+
+def test_place_that_cannot_be_written_is_an_os_error(tmp_path):
+  (tmp_path / "file").write_text("")
+  with pytest.raises(OSError):
+    write_bundle(suite.get("add_int32"), tmp_path / "file" / "b")

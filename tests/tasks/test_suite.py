@@ -1,0 +1,321 @@
+"""Every task against an independent float64 reference, and against cheats."""
+
+import functools
+import math
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxkern.tasks import suite
+from jaxkern.tasks.recipe import tolerance
+from jaxkern.tasks.task import shape_of, shapes, signature
+
+
+def gelu(v):
+  return v / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3)))
+
+
+def sigmoid(v):
+  return 1 / (1 + np.exp(-v))
+
+
+def silu(v):
+  return v * sigmoid(v)
+
+
+def relu(v):
+  return np.where(v > 0, v, 0)
+
+
+def softmax(v):
+  e = np.exp(v)
+  return e / e.sum(1, keepdims=True)
+
+
+def rms(v):
+  return v / np.sqrt((v**2).mean(1, keepdims=True) + 1e-5)
+
+
+def standard(v):
+  d = v - v.mean(1, keepdims=True)
+  return d / np.sqrt((d**2).mean(1, keepdims=True) + 1e-5)
+
+
+NUMPY = {
+  "relu": lambda x: relu(x),
+  "gelu": lambda x: gelu(x),
+  "silu": lambda x: silu(x),
+  "sigmoid": lambda x: sigmoid(x),
+  "tanh": lambda x: np.tanh(x),
+  "clamp": lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
+  "add": lambda x, z: x + z,
+  "add_relu": lambda x, z: relu(x + z),
+  "add_gelu": lambda x, z: gelu(x + z),
+  "add_silu": lambda x, z: silu(x + z),
+  "add_tanh": lambda x, z: np.tanh(x + z),
+  "mul": lambda x, z: x * z,
+  "mul_gelu": lambda x, z: gelu(x * z),
+  "mul_silu": lambda x, z: silu(x * z),
+  "mul_sigmoid": lambda x, z: sigmoid(x * z),
+  "bias": lambda x, b: x + b,
+  "bias_relu": lambda x, b: relu(x + b),
+  "bias_gelu": lambda x, b: gelu(x + b),
+  "bias_silu": lambda x, b: silu(x + b),
+  "bias_tanh": lambda x, b: np.tanh(x + b),
+  "scale": lambda x, a: a * x,
+  "scale_relu": lambda x, a: relu(a * x),
+  "scale_silu": lambda x, a: silu(a * x),
+  "scale_sigmoid": lambda x, a: sigmoid(a * x),
+  "axpy": lambda x, z, a: a * x + z,
+  "gated_gelu": lambda x, z: gelu(x) * z,
+  "gated_silu": lambda x, z: silu(x) * z,
+  "gated_sigmoid": lambda x, z: sigmoid(x) * z,
+  "relu_add": lambda x, z: relu(x) + z,
+  "sigmoid_add": lambda x, z: sigmoid(x) + z,
+  "tanh_add": lambda x, z: np.tanh(x) + z,
+  "relu_f16": lambda x: relu(x),
+  "add_f16": lambda x, z: x + z,
+  "mul_f16": lambda x, z: x * z,
+  "mul_bf16": lambda x, z: x * z,
+  "scale_bf16": lambda x, a: a * x,
+  "add_int32": lambda x, z: x + z,
+  "row_sum": lambda x: x.sum(1),
+  "row_max": lambda x: x.max(1),
+  "row_mean": lambda x: x.mean(1),
+  "row_norm": lambda x: np.sqrt((x**2).sum(1)),
+  "row_sum_relu": lambda x: relu(x).sum(1),
+  "row_sum_scale": lambda x, a: a * x.sum(1),
+  "row_sum_mul": lambda x, z: (x * z).sum(1),
+  "row_mean_tanh": lambda x: np.tanh(x).mean(1),
+  "row_mean_relu": lambda x: relu(x).mean(1),
+  "row_mean_mul": lambda x, z: (x * z).mean(1),
+  "row_max_add": lambda x, z: (x + z).max(1),
+  "row_max_scale": lambda x, a: (a * x).max(1),
+  "row_sum_int32": lambda x: x.sum(1),
+  "softmax": lambda x: softmax(x),
+  "softmax_scale": lambda x, a: softmax(a * x),
+  "softmax_add": lambda x, z: softmax(x + z),
+  "log_softmax": lambda x: np.log(softmax(x)),
+  "log_softmax_scale": lambda x, a: np.log(softmax(a * x)),
+  "rms_norm": lambda x: rms(x),
+  "rms_norm_gain": lambda x, g: rms(x) * g,
+  "rms_norm_add": lambda x, z: rms(x + z),
+  "layer_norm": lambda x: standard(x),
+  "layer_norm_bias": lambda x, b: standard(x + b),
+  "layer_norm_add": lambda x, z: standard(x + z),
+  "matvec": lambda x, w: (x * w).sum(1),
+  "matvec_bias": lambda x, w, b: (x * w).sum(1) + b,
+  "matvec_relu": lambda x, w: relu((x * w).sum(1)),
+  "matvec_sigmoid": lambda x, w: sigmoid((x * w).sum(1)),
+  "matvec_tanh": lambda x, w: np.tanh((x * w).sum(1)),
+  "transpose": lambda x: x.T,
+  "transpose_relu": lambda x: relu(x.T),
+  "transpose_sigmoid": lambda x: sigmoid(x.T),
+  "transpose_add": lambda x, z: x.T + z.T,
+  "transpose_scale": lambda x, a: a * x.T,
+  "matmul": lambda x, w: np.einsum("mk,kn->mn", x, w),
+  "matmul_relu": lambda x, w: relu(np.einsum("mk,kn->mn", x, w)),
+  "matmul_silu": lambda x, w: silu(np.einsum("mk,kn->mn", x, w)),
+  "matmul_tanh": lambda x, w: np.tanh(np.einsum("mk,kn->mn", x, w)),
+  "matmul_bias": lambda x, w, b: np.einsum("mk,kn->mn", x, w) + b,
+  "matmul_bias_relu": lambda x, w, b: relu(np.einsum("mk,kn->mn", x, w) + b),
+  "matmul_bias_sigmoid": lambda x, w, b: sigmoid(
+    np.einsum("mk,kn->mn", x, w) + b
+  ),
+}
+every_task = pytest.mark.parametrize("name", suite.names())
+
+
+@functools.cache
+def solved(name):
+  """[(attributes, inputs, expected)] of all cases, with the bundle's kind."""
+  task = suite.get(name)
+  cases = []
+  for k, attributes in enumerate(task.cases):
+    inputs = task.make_inputs(np.random.default_rng(k), attributes)
+    cases.append((attributes, inputs, task.reference(inputs, attributes)["y"]))
+  return cases
+
+
+def wrong(name, attributes, answer, expected):
+  """Elements outside the tolerance."""
+  rtol, atol = suite.get(name).tolerance(attributes)
+  expected = expected.astype(np.float64)
+  error = np.abs(np.asarray(answer, np.float64) - expected)
+  return int((error > atol + rtol * np.abs(expected)).sum())
+
+
+def scalars(task, attributes):
+  names = [a.name for a in task.arguments if a.kind == "attribute"]
+  names = [n for n in names if n in ("a", "lo", "hi")]
+  return {n: attributes[n] for n in names}
+
+
+@every_task
+def test_reference_agrees_with_numpy_in_float64(name):
+  for attributes, inputs, expected in solved(name):
+    wide = {k: v.astype(np.float64) for k, v in inputs.items()}
+    answer = NUMPY[name](**wide, **scalars(suite.get(name), attributes))
+    answer = answer.astype(np.float64)
+    assert answer.shape == expected.shape
+    error = np.abs(answer - expected.astype(np.float64))
+    if expected.dtype == np.int32:
+      assert not error.any()
+      continue
+    # Half an ulp of the output's dtype, and float64's own error.
+    kind = jnp.finfo(expected.dtype)
+    least = float(kind.smallest_subnormal)
+    bound = 0.51 * (float(kind.eps) * np.abs(answer) + least) + 1e-11
+    assert (error <= bound).all()
+
+
+@every_task
+def test_output_has_the_declared_shape_and_dtype(name):
+  task = suite.get(name)
+  output = next(a for a in task.arguments if a.kind == "output")
+  for attributes, _, expected in solved(name):
+    assert expected.shape == shape_of(output, attributes)
+    assert expected.dtype.name == output.dtype
+    assert np.isfinite(expected.astype(np.float64)).all()
+
+
+@every_task
+def test_trivial_answers_fail(name):
+  task = suite.get(name)
+  for index, (attributes, inputs, expected) in enumerate(solved(name)):
+    if expected.size < 30:
+      continue
+    answers = {
+      "zeros": np.zeros_like(expected),
+      "ones": np.ones_like(expected),
+      "mean": np.full(expected.shape, expected.astype(np.float64).mean()),
+      "half": np.where(
+        np.arange(expected.size) < expected.size // 2, expected.ravel(), 0
+      ).reshape(expected.shape),
+    }
+    for key, value in inputs.items():
+      if value.size >= expected.size:
+        copy = value.ravel()[: expected.size]
+        answers[f"copy of {key}"] = copy.reshape(expected.shape)
+    for kind, answer in answers.items():
+      count = wrong(name, attributes, answer, expected)
+      assert count >= 0.1 * expected.size, f"{task.name} {index}: {kind}"
+
+
+@every_task
+def test_every_input_and_scalar_matters(name):
+  task = suite.get(name)
+  attributes, inputs, expected = solved(name)[2]
+  for key in inputs:
+    other = task.make_inputs(np.random.default_rng(99), attributes)[key]
+    answer = task.reference({**inputs, key: other}, attributes)["y"]
+    assert wrong(name, attributes, answer, expected) > 0.1 * expected.size
+  for key, value in scalars(task, attributes).items():
+    changed = {**attributes, key: value + 0.5}
+    answer = task.reference(inputs, changed)["y"]
+    assert wrong(name, attributes, answer, expected) > 0.1 * expected.size
+
+
+@every_task
+def test_answers_in_lower_precision_fail(name):
+  lower = {"float32": "float16", "float16": "bfloat16"}
+  task = suite.get(name)
+  if task.arguments[0].dtype not in lower:
+    pytest.skip("integers, or no lower precision")
+  attributes, inputs, expected = solved(name)[-1]
+  dtype = jnp.dtype(lower[task.arguments[0].dtype])
+  rounded = {k: v.astype(dtype).astype(v.dtype) for k, v in inputs.items()}
+  answer = task.reference(rounded, attributes)["y"]
+  assert wrong(name, attributes, answer, expected) > 0
+
+
+@every_task
+def test_cases_are_awkward_and_one_is_timed(name):
+  task = suite.get(name)
+  sizes = [
+    {k: v for k, v in c.items() if isinstance(v, int)} for c in task.cases
+  ]
+  assert set(sizes[0].values()) == {1}
+  assert any(v % 32 for s in sizes[1:] for v in s.values())
+  assert task.timed == (len(task.cases) - 1,)
+  for argument in task.arguments:
+    for attributes in task.cases:
+      assert math.prod(shape_of(argument, attributes)) <= 1 << 17
+
+
+def test_suite_has_two_levels_and_two_splits():
+  assert len(suite.names()) >= 36
+  assert len(suite.names(level=1)) >= 16 <= len(suite.names(level=2))
+  assert len(suite.names("test")) >= 10
+  assert not set(suite.names("test")) & set(suite.names("train"))
+  assert set(NUMPY) == set(suite.names())
+
+
+@pytest.mark.parametrize("name", suite.names("test"))
+def test_elements_of_a_test_task_occur_in_training_tasks(name):
+  held_out = suite.recipe(name)
+  train = [suite.recipe(n) for n in suite.names("train")]
+  assert held_out.family in {r.family for r in train}
+  for field in ("read", "activation", "passes"):
+    found = [r for r in train if getattr(r, field) == getattr(held_out, field)]
+    assert len(found) >= 2, field
+  assert held_out.summary not in {
+    r.summary for r in train if r.arguments == held_out.arguments
+  }
+
+
+def test_matmul_bias_relu_by_hand():
+  inputs = {
+    "x": np.array([[1, 2]], np.float32),
+    "w": np.array([[1, -1], [3, -2]], np.float32),
+    "b": np.array([0.5, 1], np.float32),
+  }
+  task = suite.get("matmul_bias_relu")
+  # [1 + 6 + 0.5, max(0, -1 - 4 + 1)]
+  y = task.reference(inputs, {"m": 1, "k": 2, "n": 2})["y"]
+  np.testing.assert_array_equal(y, [[7.5, 0]])
+
+
+def test_softmax_scale_by_hand():
+  x = np.array([[0, math.log(3)]], np.float32)
+  task = suite.get("softmax_scale")
+  y = task.reference({"x": x}, {"rows": 1, "cols": 2, "a": 2.0})["y"]
+  np.testing.assert_allclose(y, [[0.1, 0.9]], rtol=1e-6)
+
+
+def test_signature_is_the_contract_in_one_line():
+  assert signature(suite.get("bias_relu")) == (
+    'extern "C" int launch(const float* x, const float* b, float* y, '
+    "int64_t rows, int64_t cols, cudaStream_t stream)"
+  )
+  assert signature(suite.get("scale_bf16")) == (
+    'extern "C" int launch(const __nv_bfloat16* x, __nv_bfloat16* y, '
+    "int64_t n, float a, cudaStream_t stream)"
+  )
+  assert shapes(suite.get("matmul")) == "x[m, k], w[k, n], y[m, n]"
+  assert suite.get("gated_silu").summary == "y = jax.nn.silu(x) * z"
+
+
+def test_tolerance_by_hand():
+  assert tolerance("float32") == (2.0**-18, 2.0**-18)
+  assert tolerance("float32", 8) == (2.0**-18, 2.0**-15)
+  assert tolerance("float16") == (2.0**-9, 2.0**-10)
+  assert tolerance("bfloat16") == (2.0**-6, 2.0**-7)
+  assert tolerance("int32") == (0, 0)
+  row_sum = suite.get("row_sum").tolerance({"rows": 1, "cols": 64})
+  assert row_sum == (2.0**-18, 2.0**-15)
+
+
+@pytest.mark.parametrize(
+  ("call", "message"),
+  [
+    (lambda: suite.get("add_geluu"), "add_geluu.*did you mean add_gelu"),
+    (lambda: suite.get("?"), r"no task is named '\?'$"),
+    (lambda: suite.names("dev"), "split: expected 'train' or 'test'"),
+    (lambda: suite.names(level=3), "level: expected 1 or 2, got 3"),
+  ],
+)
+def test_mistakes_get_one_clear_message(call, message):
+  with pytest.raises(ValueError, match=message):
+    call()
