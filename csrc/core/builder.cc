@@ -41,8 +41,8 @@ bool RanOutOfMemory(const std::string& output) {
 }
 
 bool IsLinkFailure(const std::string& output) {
-  return ContainsAny(output, {"ld returned", "undefined reference",
-                              "multiple definition"});
+  return ContainsAny(
+      output, {"ld returned", "undefined reference", "multiple definition"});
 }
 
 std::optional<std::string> ReadFile(const std::string& path) {
@@ -75,8 +75,8 @@ Build Parse(const std::string& value) {
   build.resources = {head.at("resources")[0], head.at("resources")[1],
                      head.at("resources")[2]};
   if (build.status == Status::kOk) {
-    build.library = MakeSealedMemory(value.data() + line + 1,
-                                     value.size() - line - 1);
+    build.library =
+        MakeSealedMemory(value.data() + line + 1, value.size() - line - 1);
     if (!build.library) {
       build.status = Status::kInfraError;
       build.log = "no memory for a library";
@@ -108,8 +108,10 @@ Build Builder::Make(const std::string& source, const Problem& problem,
   if (source.find_first_not_of(" \t\r\n") == std::string::npos) {
     build.status = Status::kExtractError;
     build.stage = "extract";
-    build.log = "no kernel source: expected a CUDA C++ translation unit that "
-                "defines " + Signature(problem) + "\n";
+    build.log =
+        "no kernel source: expected a CUDA C++ translation unit that "
+        "defines " +
+        Signature(problem) + "\n";
     return build;
   }
   const Prepared prepared = toolchain_->Prepare(source, EntryText(problem));
@@ -212,11 +214,11 @@ Build Builder::Judge(const Ended& ended, const std::string& directory,
     build.status = Status::kCompileError;
     build.log = CompilerLog(ended.output);
     if (build.log.empty()) {
-      build.log = "the compiler failed without a message (" +
-                  (ended.signal != 0
-                       ? SignalName(ended.signal)
-                       : "exit code " + std::to_string(ended.exit_code)) +
-                  ")\n";
+      build.log =
+          "the compiler failed without a message (" +
+          (ended.signal != 0 ? SignalName(ended.signal)
+                             : "exit code " + std::to_string(ended.exit_code)) +
+          ")\n";
     }
   }
   return build;

@@ -75,8 +75,9 @@ Cache::Cache(const std::string& directory, int64_t max_bytes)
     error = std::error_code(errno, std::generic_category());
   }
   if (error) {
-    throw std::invalid_argument("cache_dir: expected a writable directory, got " +
-                                directory_ + ": " + error.message());
+    throw std::invalid_argument(
+        "cache_dir: expected a writable directory, got " + directory_ + ": " +
+        error.message());
   }
   Evict();
 }

@@ -59,8 +59,7 @@ std::string CheckInputs(const Problem& problem, const Case& c,
                         const Mapping& results) {
   std::string wrong;
   for (const Array& array : c.inputs) {
-    const char* after =
-        results.data + problem.expected.size() + array.offset;
+    const char* after = results.data + problem.expected.size() + array.offset;
     if (array.bytes > 0 &&
         std::memcmp(after, problem.inputs.data + array.offset, array.bytes) !=
             0) {

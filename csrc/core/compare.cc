@@ -56,7 +56,8 @@ int64_t LoadInteger(Dtype dtype, const char* data, int64_t index) {
 std::string Index(const Shape& shape, int64_t flat) {
   std::string text;
   for (size_t axis = shape.size(); axis-- > 0;) {
-    text = std::to_string(flat % shape[axis]) + (text.empty() ? "" : ", ") + text;
+    text =
+        std::to_string(flat % shape[axis]) + (text.empty() ? "" : ", ") + text;
     flat /= shape[axis];
   }
   return "[" + text + "]";
@@ -84,8 +85,7 @@ struct Collector {
 
   void Add(int64_t index, bool nonfinite, const std::string& seen,
            const std::string& wanted) {
-    const bool untouched =
-        IsPoison(got + index * Info(dtype).bytes, dtype);
+    const bool untouched = IsPoison(got + index * Info(dtype).bytes, dtype);
     ++result.mismatches;
     result.untouched += untouched;
     result.nonfinite += nonfinite && !untouched;
@@ -107,8 +107,8 @@ void CompareFloating(const char* expected, const Tolerance& tolerance,
     for (int64_t i = 0; i < n; ++i) {
       const double g = got_wide[i], e = expected_wide[i];
       if (std::isfinite(g) && std::isfinite(e)) {
-        const double error = std::min(std::abs(g - e),
-                                      std::numeric_limits<double>::max());
+        const double error =
+            std::min(std::abs(g - e), std::numeric_limits<double>::max());
         to->result.max_abs_error = std::max(to->result.max_abs_error, error);
         if (e != 0) {
           to->result.max_rel_error =

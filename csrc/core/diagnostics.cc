@@ -20,7 +20,8 @@ bool IsPathCharacter(char c) {
 std::string StripPaths(const std::string& line) {
   std::string kept;
   for (size_t i = 0; i < line.size();) {
-    const bool starts = line[i] == '/' && (i == 0 || !IsPathCharacter(line[i - 1]));
+    const bool starts =
+        line[i] == '/' && (i == 0 || !IsPathCharacter(line[i - 1]));
     if (!starts) {
       kept += line[i++];
       continue;
@@ -72,7 +73,8 @@ LineKind Classify(const std::string& line) {
   if (line.empty()) return LineKind::kNoise;
   // A line of source under a message: gcc numbers it, nvcc indents it.
   if (line[0] == ' ') return LineKind::kOther;
-  if (Contains(line, "In instantiation of ") || Contains(line, "required from ")) {
+  if (Contains(line, "In instantiation of ") ||
+      Contains(line, "required from ")) {
     return LineKind::kContext;
   }
   if (Contains(line, "error: ") || Contains(line, "): error") ||
@@ -93,7 +95,7 @@ struct Messages {
 
 Messages Split(const std::string& output) {
   Messages messages;
-  std::string context;                        // precedes the next message
+  std::string context;                          // precedes the next message
   std::vector<std::string>* current = nullptr;  // whose last message grows
   for (const std::string& raw : Lines(Printable(output))) {
     const LineKind kind = Classify(raw);
@@ -106,8 +108,8 @@ Messages Split(const std::string& output) {
         break;
       case LineKind::kError:
       case LineKind::kWarning:
-        current = kind == LineKind::kError ? &messages.errors
-                                           : &messages.warnings;
+        current =
+            kind == LineKind::kError ? &messages.errors : &messages.warnings;
         current->push_back(context + line);
         context.clear();
         break;

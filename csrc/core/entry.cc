@@ -42,7 +42,8 @@ std::string EntryText(const Problem& problem) {
     const std::string type = ParameterType(argument);
     call += "*static_cast<" + type + " const*>(" + pointed + "), ";
   }
-  const std::string line = "\n#line 1 \"" + std::string(kSignatureFile) + "\"\n";
+  const std::string line =
+      "\n#line 1 \"" + std::string(kSignatureFile) + "\"\n";
   return std::string("\n#include <stdint.h>\n") +
          (Uses(problem, Dtype::kFloat16) ? "#include <cuda_fp16.h>\n" : "") +
          (Uses(problem, Dtype::kBfloat16) ? "#include <cuda_bf16.h>\n" : "") +

@@ -75,8 +75,8 @@ pid_t StartGuard(const std::string& program, const std::string& scratch,
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   pid_t pid = -1;
-  const int error =
-      posix_spawn(&pid, program.c_str(), &files, &attributes, argv, environment);
+  const int error = posix_spawn(&pid, program.c_str(), &files, &attributes,
+                                argv, environment);
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
@@ -111,7 +111,7 @@ Guard::~Guard() {
 
 int GuardMain(const std::string& scratch, pid_t evaluator) {
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) {
-    std::signal(signal, SIG_IGN);
+    ::signal(signal, SIG_IGN);
   }
   syscall(SYS_close_range, 3, ~0U, 0);
   // The socket alone would not do: a process forked from the evaluator without

@@ -18,8 +18,8 @@ Fd Make(size_t bytes) {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   // Kernels from 6.3 on may want to be told that it will hold code; older ones
   // do not know the flag.
-  Fd fd(static_cast<int>(
-      syscall(SYS_memfd_create, "jaxkern", flags | MFD_EXEC)));
+  Fd fd(
+      static_cast<int>(syscall(SYS_memfd_create, "jaxkern", flags | MFD_EXEC)));
   if (!fd) fd = Fd(memfd_create("jaxkern", flags));
   if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return Fd();
   return fd;
@@ -29,7 +29,8 @@ Fd Make(size_t bytes) {
 
 Fd MakeWritableMemory(size_t bytes) {
   Fd fd = Make(bytes);
-  if (fd) fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  if (fd)
+    fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   return fd;
 }
 

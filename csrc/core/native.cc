@@ -31,7 +31,7 @@ std::string FirstMatch(const std::string& pattern) {
 std::string RealPath(const std::string& path) {
   char resolved[PATH_MAX];
   return realpath(path.c_str(), resolved) != nullptr ? std::string(resolved)
-                                                    : path;
+                                                     : path;
 }
 
 }  // namespace
@@ -61,9 +61,9 @@ std::string NativeDirectory() {
   const std::string here = LoadedFrom();
   std::string searched;
   for (const char* place : {
-           "/_native",                   // beside the Python module
-           "/../_native",                // build tree
-           "/../lib*/jaxkern/_native",   // cmake --install
+           "/_native",                  // beside the Python module
+           "/../_native",               // build tree
+           "/../lib*/jaxkern/_native",  // cmake --install
            "/../lib*/python*/*-packages/jaxkern/_native",  // venv/bin
        }) {
     const std::string found = FirstMatch(here + place);

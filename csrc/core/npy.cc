@@ -56,7 +56,8 @@ std::string ReadHeader(const std::string& path, std::ifstream* file) {
   const int length_bytes = version == 1 ? 2 : 4;
   unsigned char raw[4] = {};
   file->read(reinterpret_cast<char*>(raw), length_bytes);
-  const size_t length = raw[0] | raw[1] << 8 | raw[2] << 16 | size_t{raw[3]} << 24;
+  const size_t length =
+      raw[0] | raw[1] << 8 | raw[2] << 16 | size_t{raw[3]} << 24;
   if (version < 1 || version > 3 || length > (1 << 20)) {
     Fail(path, "contents", "a .npy file of version 1 to 3",
          "version " + std::to_string(version));

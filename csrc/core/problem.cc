@@ -76,8 +76,8 @@ struct Field {
 bool IsIdentifier(const std::string& name) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
   return name.find_first_not_of(
-             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
-         std::string::npos;
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+             "_") == std::string::npos;
 }
 
 Argument ReadArgument(const Field& field) {
@@ -223,8 +223,8 @@ std::string ReadText(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf())) {
-    throw std::invalid_argument(path + ": expected a readable file, got: " +
-                                std::strerror(errno));
+    throw std::invalid_argument(
+        path + ": expected a readable file, got: " + std::strerror(errno));
   }
   return text.str();
 }

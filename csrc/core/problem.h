@@ -49,10 +49,10 @@ struct Problem {
   std::string name;
   std::vector<Argument> arguments;
   std::vector<Case> cases;
-  std::string baseline;         ///< CUDA C++ text; "": none
-  std::vector<char> expected;   ///< the outputs of all cases
-  Fd input_memory;              ///< the inputs of all cases, sealed
-  Mapping inputs;               ///< the same, mapped here
+  std::string baseline;        ///< CUDA C++ text; "": none
+  std::vector<char> expected;  ///< the outputs of all cases
+  Fd input_memory;             ///< the inputs of all cases, sealed
+  Mapping inputs;              ///< the same, mapped here
 };
 
 /// Reads the bundle in `directory`. Throws std::invalid_argument with one line

@@ -77,7 +77,7 @@ json ToJson(const JobValue& value) {
   const json attribute =
       std::visit([](auto v) { return json(v); }, value.attribute);
   return {static_cast<int>(value.kind), value.offset, value.bytes, value.poison,
-          value.attribute.index(), attribute};
+          value.attribute.index(),      attribute};
 }
 
 JobValue ParseValue(const json& parsed) {
@@ -130,8 +130,8 @@ Job MakeJob(const Problem& problem, int repetitions, double timeout_s) {
           value = ArrayValue(*input++, argument.kind, 0);
           break;
         case Argument::Kind::kOutput:
-          value = ArrayValue(*output++, argument.kind,
-                             PoisonByte(argument.dtype));
+          value =
+              ArrayValue(*output++, argument.kind, PoisonByte(argument.dtype));
           break;
         case Argument::Kind::kAttribute:
           value.attribute = *attribute++;

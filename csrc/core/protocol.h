@@ -52,12 +52,12 @@ struct Event {
   enum class Kind { kReady, kCase, kTimes, kDone };
 
   Kind kind = Kind::kDone;
-  std::string text;               ///< the device, or what went wrong
-  Status status = Status::kOk;    ///< kReady and kDone
-  int index = 0;                  ///< kCase: which; kTimes: of which
-  bool baseline = false;          ///< kCase, kTimes: of the baseline
-  bool reusable = true;           ///< kDone: the worker may take another job
-  std::vector<double> times_us;   ///< kTimes
+  std::string text;              ///< the device, or what went wrong
+  Status status = Status::kOk;   ///< kReady and kDone
+  int index = 0;                 ///< kCase: which; kTimes: of which
+  bool baseline = false;         ///< kCase, kTimes: of the baseline
+  bool reusable = true;          ///< kDone: the worker may take another job
+  std::vector<double> times_us;  ///< kTimes
 };
 
 /// False when the other side has gone.

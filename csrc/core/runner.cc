@@ -28,9 +28,53 @@ constexpr size_t kPrintedShown = 600;
 
 enum class Wait { kEvent, kExited, kTimedOut, kCancelled };
 
-std::string CaseLabel(const Problem& problem, int index) {
-  if (index < 0 || index >= static_cast<int>(problem.cases.size())) return "";
-  return " in case " + problem.cases[static_cast<size_t>(index)].label;
+/// Where a run was when it ended.
+struct Progress {
+  int index = -1;  // of the case; -1: loading
+  bool baseline = false;
+
+  std::string Where(const Problem& problem) const {
+    if (index < 0) return " while loading";
+    const size_t i = static_cast<size_t>(index);
+    return i < problem.cases.size() ? " in case " + problem.cases[i].label : "";
+  }
+};
+
+void Describe(const Event& done, const Problem& problem,
+              const Progress& progress, Report* report) {
+  report->status = done.status;
+  if (done.status == Status::kOk) return;
+  report->log = CleanMessage(done.text) + "\n";
+  if (done.status == Status::kLinkError) {
+    report->stage = "link";
+    if (done.text.find("undefined symbol: launch") != std::string::npos) {
+      report->log +=
+          "expected the kernel to define " + Signature(problem) + "\n";
+    }
+  } else if (progress.index >= 0) {
+    report->log += "this happened" + progress.Where(problem) + "\n";
+  }
+}
+
+/// A worker that ended without a kDone.
+void DescribeEnd(const Ended& ended, const std::string& where, bool last_try,
+                 Report* report) {
+  report->status = Status::kRuntimeError;
+  if (ended.signal == SIGKILL) {
+    // Nobody but the kernel kills a worker. If it does so again, it is the
+    // candidate's hunger for memory and not a neighbour's.
+    report->status = last_try ? Status::kOutOfMemory : Status::kInfraError;
+    report->log = "killed by the system, most likely for want of memory";
+  } else if (ended.signal != 0) {
+    report->log = SignalName(ended.signal);
+  } else if (ended.exit_code >= 0) {
+    report->log = "the process exited with code " +
+                  std::to_string(ended.exit_code) +
+                  " instead of returning from launch";
+  } else {
+    report->log = "the kernel broke the worker's channel";
+  }
+  report->log += where + "\n";
 }
 
 }  // namespace
@@ -141,67 +185,16 @@ Report Runner::Execute(const RunRequest& run) {
   return report;
 }
 
-namespace {
-
-/// Where a run was when it ended.
-struct Progress {
-  int index = -1;  // of the case; -1: loading
-  bool baseline = false;
-
-  std::string Where(const Problem& problem) const {
-    return index < 0 ? " while loading" : CaseLabel(problem, index);
-  }
-};
-
-void Describe(const Event& done, const Problem& problem,
-              const Progress& progress, Report* report) {
-  report->status = done.status;
-  if (done.status == Status::kOk) return;
-  report->log = CleanMessage(done.text) + "\n";
-  if (done.status == Status::kLinkError) {
-    report->stage = "link";
-    if (done.text.find("undefined symbol: launch") != std::string::npos) {
-      report->log += "expected the kernel to define " + Signature(problem) + "\n";
-    }
-  } else if (progress.index >= 0) {
-    report->log += "this happened" + progress.Where(problem) + "\n";
-  }
-}
-
-/// A worker that ended without a kDone.
-void DescribeEnd(const Ended& ended, const std::string& where, bool last_try,
-                 Report* report) {
-  report->status = Status::kRuntimeError;
-  if (ended.signal == SIGKILL) {
-    // Nobody but the kernel kills a worker. If it does so again, it is the
-    // candidate's hunger for memory and not a neighbour's.
-    report->status = last_try ? Status::kOutOfMemory : Status::kInfraError;
-    report->log = "killed by the system, most likely for want of memory";
-  } else if (ended.signal != 0) {
-    report->log = SignalName(ended.signal);
-  } else if (ended.exit_code >= 0) {
-    report->log = "the process exited with code " +
-                  std::to_string(ended.exit_code) +
-                  " instead of returning from launch";
-  } else {
-    report->log = "the kernel broke the worker's channel";
-  }
-  report->log += where + "\n";
-}
-
-}  // namespace
-
 Report Runner::ExecuteOnce(const RunRequest& run, bool last_try) {
   Report report;
   std::string error;
   std::unique_ptr<Worker> worker = TakeReady(&error);
   const Job job = MakeJob(*run.problem, run.repetitions, run.timeout_s);
   const Fd memory = MakeWritableMemory(job.result_bytes);
-  std::vector<int> descriptors = {
-      run.library, run.problem->input_memory.get(), memory.get()};
+  std::vector<int> descriptors = {run.library, run.problem->input_memory.get(),
+                                  memory.get()};
   if (run.baseline >= 0) descriptors.push_back(run.baseline);
-  if (!worker || !memory ||
-      !SendJob(worker->channel.get(), job, descriptors)) {
+  if (!worker || !memory || !SendJob(worker->channel.get(), job, descriptors)) {
     report.log = "cannot hand over to a worker: " + CleanMessage(error) + "\n";
     return report;
   }
@@ -219,8 +212,8 @@ Report Runner::ExecuteOnce(const RunRequest& run, bool last_try) {
     if (event.kind == Event::Kind::kCase) {
       progress = {event.index, event.baseline};
     } else if (event.kind == Event::Kind::kTimes) {
-      auto& times = event.baseline ? report.baseline_us : report.times_us;
-      times.insert(times.end(), event.times_us.begin(), event.times_us.end());
+      (event.baseline ? report.baseline_us : report.times_us)
+          .push_back(event.times_us);
     }
   }
 
@@ -231,7 +224,8 @@ Report Runner::ExecuteOnce(const RunRequest& run, bool last_try) {
     reusable = event.reusable && !spec_.single_use;
   } else if (wait == Wait::kTimedOut) {
     std::ostringstream log;
-    log << "running took longer than " << run.timeout_s << " s" << where << "\n";
+    log << "running took longer than " << run.timeout_s << " s" << where
+        << "\n";
     report.status = Status::kTimeout;
     report.log = log.str();
   } else if (wait == Wait::kExited) {
@@ -253,6 +247,10 @@ Report Runner::ExecuteOnce(const RunRequest& run, bool last_try) {
   }
   if (report.status == Status::kOk) {
     report.results = Mapping(memory.get(), job.result_bytes, false);
+    if (report.results.bytes != job.result_bytes) {
+      report.status = Status::kInfraError;
+      report.log = "no memory for the results\n";
+    }
   }
   return report;
 }

@@ -28,7 +28,7 @@ struct Report {
   std::string stage = "run";
   std::string log;
   Mapping results;  ///< laid out as Job says
-  std::vector<double> times_us, baseline_us;
+  std::vector<std::vector<double>> times_us, baseline_us;  ///< by timed case
 };
 
 /// What to run; the descriptors stay the caller's.

@@ -40,8 +40,7 @@ struct ChildPlan {
 };
 
 int SetLimit(int resource, int64_t value) {
-  const rlimit limit = {static_cast<rlim_t>(value),
-                        static_cast<rlim_t>(value)};
+  const rlimit limit = {static_cast<rlim_t>(value), static_cast<rlim_t>(value)};
   return setrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
 }
 
@@ -131,8 +130,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Milliseconds left for poll(), rounded up.
 int RemainingMs(Clock::time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-      deadline - Clock::now());
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
   return static_cast<int>(
       std::clamp<int64_t>(left.count(), 0, int64_t{1} << 30));
 }
@@ -153,17 +152,17 @@ bool Spawn(const Command& command, Subprocess* child, std::string* error) {
   fcntl(output.get(), F_SETFL, O_NONBLOCK);
   const Fd input = HighCopy(null.get()), high = HighCopy(write_end.get()),
            guard = HighCopy(command.guard), channel = HighCopy(command.channel);
-  ChildPlan plan{argv.data(),
-                 environment.data(),
-                 program.c_str(),
-                 command.directory.empty() ? nullptr
-                                           : command.directory.c_str(),
-                 &command,
-                 input.get(),
-                 high.get(),
-                 channel.get(),
-                 guard.get(),
-                 getpid()};
+  ChildPlan plan{
+      argv.data(),
+      environment.data(),
+      program.c_str(),
+      command.directory.empty() ? nullptr : command.directory.c_str(),
+      &command,
+      input.get(),
+      high.get(),
+      channel.get(),
+      guard.get(),
+      getpid()};
   errno = 0;
   const pid_t pid = CloneChild(&plan);
   if (pid < 0 || plan.error != 0) {
@@ -259,8 +258,8 @@ std::vector<std::string> ScrubbedEnvironment() {
   std::vector<std::string> kept = {"LC_ALL=C"};
   for (char** variable = environ; *variable != nullptr; ++variable) {
     for (const char* name :
-         {"PATH=", "LD_LIBRARY_PATH=", "HOME=", "TMPDIR=", "CUDA_", "NVIDIA_",
-          "JAXKERN_", "ASAN_OPTIONS=", "LSAN_OPTIONS="}) {
+         {"PATH=", "LD_LIBRARY_PATH=", "HOME=", "CUDA_", "NVIDIA_", "JAXKERN_",
+          "ASAN_OPTIONS=", "LSAN_OPTIONS="}) {
       if (std::strncmp(*variable, name, std::strlen(name)) == 0) {
         kept.emplace_back(*variable);
       }

@@ -61,8 +61,8 @@ bool HasExited(const Subprocess& child);
 /// tells how the child ended if that had happened before.
 Ended Finish(Subprocess* child);
 
-/// Moves some of what `child` has printed into *output without blocking, keeping
-/// the first `cap` bytes. False once the child has closed its end.
+/// Moves some of what `child` has printed into *output without blocking,
+/// keeping the first `cap` bytes. False once the child has closed its end.
 bool Drain(const Subprocess& child, size_t cap, std::string* output);
 
 /// Runs a command to its end, or to the deadline, or until `cancel` (-1: none)

@@ -19,7 +19,15 @@ _HIDDEN = -1e30  # Finite: a row that sees nothing gets a mean, not NaN.
 
 
 class Cache(NamedTuple):
-  """Keys and values of one layer, [B, K, S, D] each."""
+  """Keys and values of one layer.
+
+  Each is laid out as its product in `attend` reads it: a decoding step on a CPU
+  spends three times as long on keys stored like values.
+
+  Attributes:
+    keys: [B, K, D, S].
+    values: [B, K, S, D].
+  """
 
   keys: chex.Array
   values: chex.Array
@@ -53,20 +61,35 @@ def attend(
   Args:
     queries: [B, L, H, D]; query head h reads key head h // G.
     cache: K heads, S slots.
-    visible: bool [B, L, S] or [B, 1, S].
+    visible: bool [B, L, S].
 
   Returns:
     [B, L, H, D].
   """
   batch, length, heads, depth = queries.shape
+  slots = cache.keys.shape[-1]
+  # Queries that share a key head become rows of one matrix, [B, K, G L, D].
   kv_heads = cache.keys.shape[1]
-  grouped = queries.reshape(batch, length, kv_heads, -1, depth)
-  scores = jnp.einsum("blkgd,bksd->bkgls", grouped, cache.keys)
-  scores = scores.astype(jnp.float32) * depth**-0.5
-  scores = jnp.where(visible[:, None, None], scores, _HIDDEN)
+  grouped = queries.transpose(0, 2, 1, 3).reshape(batch, kv_heads, -1, depth)
+  scores = jnp.einsum("bkqd,bkds->bkqs", grouped, cache.keys)
+  scores = scores.astype(jnp.float32).reshape(batch, heads, length, slots)
+  scores = jnp.where(visible[:, None], scores * depth**-0.5, _HIDDEN)
   weights = jax.nn.softmax(scores, axis=-1).astype(queries.dtype)
-  out = jnp.einsum("bkgls,bksd->blkgd", weights, cache.values)
-  return out.reshape(batch, length, heads, depth)
+  weights = weights.reshape(batch, kv_heads, -1, slots)
+  mixed = jnp.einsum("bkqs,bksd->bkqd", weights, cache.values)
+  return mixed.reshape(batch, heads, length, depth).transpose(0, 2, 1, 3)
+
+
+def with_room(caches: tuple[Cache, ...], slots: int) -> tuple[Cache, ...]:
+  """The caches with that many empty slots added at the end."""
+  none = (0, 0)
+  return tuple(
+    Cache(
+      jnp.pad(cache.keys, (none, none, none, (0, slots))),
+      jnp.pad(cache.values, (none, none, (0, slots), none)),
+    )
+    for cache in caches
+  )
 
 
 class RMSNorm(nn.Module):
@@ -77,6 +100,7 @@ class RMSNorm(nn.Module):
 
   @nn.compact
   def __call__(self, x: chex.Array) -> chex.Array:
+    """Like x, in dtype."""
     scale = self.param("scale", nn.initializers.ones, x.shape[-1:])
     wide = x.astype(jnp.float32)
     rms = jnp.sqrt(jnp.mean(wide**2, axis=-1, keepdims=True) + self.epsilon)
@@ -85,7 +109,7 @@ class RMSNorm(nn.Module):
 
 
 class Transformer(nn.Module):
-  """Tokens in, hidden states out; `logits` turns the states one needs into logits.
+  """Tokens to hidden states; `logits` then serves the states one needs.
 
   Attributes:
     vocab_size: V.
@@ -113,7 +137,8 @@ class Transformer(nn.Module):
   remat: bool = False
   dtype: Any = jnp.float32
 
-  def setup(self):
+  def setup(self) -> None:
+    """Names the parts: embed, blocks_0, ..., norm, unembed."""
     self.embed = nn.Embed(
       self.vocab_size,
       self.width,
@@ -136,9 +161,7 @@ class Transformer(nn.Module):
     ]
     self.norm = RMSNorm(dtype=self.dtype)
     if not self.tied:
-      self.unembed = nn.Dense(
-        self.vocab_size, use_bias=False, dtype=self.dtype
-      )
+      self.unembed = nn.Dense(self.vocab_size, use_bias=False, dtype=self.dtype)
 
   def __call__(
     self,
@@ -210,6 +233,7 @@ class Block(nn.Module):
     cache: Cache | None,
     slot: chex.Array | int,
   ) -> tuple[chex.Array, Cache]:
+    """See `Transformer.__call__`; x is [B, L, W]."""
     # Each of the 2 * layers branches adds to the residual stream; scaled down,
     # their sum starts with the variance of one (GPT-2).
     out_scale = 0.5 / self.layers
@@ -222,17 +246,13 @@ class Block(nn.Module):
     normed = RMSNorm(dtype=self.dtype, name="attention_norm")(x)
     queries = rotate(project(self.heads, "q"), positions, self.rope_base)
     keys = rotate(project(self.kv_heads, "k"), positions, self.rope_base)
-    new = Cache(
-      keys.transpose(0, 2, 1, 3),
-      project(self.kv_heads, "v").transpose(0, 2, 1, 3),
-    )
+    values = project(self.kv_heads, "v")
+    new = Cache(keys.transpose(0, 2, 3, 1), values.transpose(0, 2, 1, 3))
     if cache is not None:
-      new = jax.tree.map(
-        lambda old, part: jax.lax.dynamic_update_slice_in_dim(
-          old, part, slot, axis=2
-        ),
-        cache,
-        new,
+      write = jax.lax.dynamic_update_slice_in_dim
+      new = Cache(
+        write(cache.keys, new.keys, slot, axis=3),
+        write(cache.values, new.values, slot, axis=2),
       )
     mixed = attend(queries, new, visible).reshape(batch, length, -1)
     x = x + self._dense(self.width, "o", out_scale)(mixed)

@@ -10,7 +10,9 @@
 #ifndef JAXKERN_EVALUATOR_H_
 #define JAXKERN_EVALUATOR_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,7 +44,9 @@ const char* StatusName(Status status);
 struct Request {
   std::string problem;  ///< directory of a problem bundle
   std::string source;   ///< the candidate's CUDA C++ text
-  int repetitions = 0;  ///< timed launches per timed case; 0 checks only
+  /// Timed launches per timed case, at most 1000; 0 checks only. Fewer are made
+  /// when run_timeout_s would not allow so many.
+  int repetitions = 0;
   double compile_timeout_s = 60;
   double run_timeout_s = 20;  ///< all cases and repetitions together
 };
@@ -63,9 +67,10 @@ struct Result {
   double max_rel_error = 0;
   int64_t mismatches = 0;        ///< elements outside the tolerance
   std::vector<double> times_us;  ///< raw samples of the timed cases, in order
-  double baseline_us = 0;        ///< median of the problem's baseline; 0: none
-  double speedup = 0;            ///< baseline_us / median(times_us); 0: untimed
-  std::string device;            ///< "cpu: <processor>" or "cuda: <GPU>"
+  /// Medians of the problem's baseline, added up over the timed cases; 0: none.
+  double baseline_us = 0;
+  double speedup = 0;  ///< baseline_us / the candidate's same sum; 0: untimed
+  std::string device;  ///< "cpu: <processor>" or "cuda: <GPU>"
   double compile_s = 0;
   double queue_s = 0;  ///< waiting for a compiler or a worker
   double run_s = 0;    ///< in the worker and comparing
@@ -93,7 +98,10 @@ class Evaluator {
 
   /// Results in the order of the requests. Equal requests are built and run
   /// once. Throws std::invalid_argument for a malformed bundle or request.
-  std::vector<Result> Evaluate(const std::vector<Request>& requests);
+  /// `poll` is called on this thread now and then while it waits; what it
+  /// throws leaves Evaluate, and what is not finished is abandoned.
+  std::vector<Result> Evaluate(const std::vector<Request>& requests,
+                               const std::function<void()>& poll = nullptr);
 
   /// Queues a request and returns its ticket. Throws like Evaluate.
   uint64_t Submit(const Request& request);
@@ -101,6 +109,9 @@ class Evaluator {
   /// The next finished submission, in order of completion; nothing after
   /// timeout_s seconds (negative: wait for ever) or when none is pending.
   std::optional<std::pair<uint64_t, Result>> Next(double timeout_s = -1);
+
+  /// Tickets that Next has not returned yet.
+  size_t Pending() const;
 
   /// One line: device, compiler with version and where it was found, cache.
   std::string Describe() const;

@@ -1,0 +1,206 @@
+// The runtime API's functions that the shim headers only declare.
+#include <sys/sysinfo.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "backends/cpu/runtime.h"
+
+struct CUevent_st {
+  std::chrono::steady_clock::time_point time;
+};
+
+namespace {
+
+using jaxkern::SetLastError;
+
+// As on the device, fresh memory holds whatever; NaNs make its use visible.
+constexpr int kFresh = 0xff;
+constexpr size_t kAlignment = 256;
+
+size_t HostMemory() {
+  struct sysinfo info;
+  return sysinfo(&info) == 0 ? size_t(info.totalram) * info.mem_unit : 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaGetLastError() { return jaxkern::TakeLastError(); }
+
+cudaError_t cudaPeekAtLastError() { return jaxkern::LastError(); }
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+#define CASE(code, name, text) \
+  case name:                   \
+    return text;
+    JAXKERN_CUDA_ERRORS(CASE)
+#undef CASE
+  }
+  return "unrecognized error code";
+}
+
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+#define CASE(code, name, text) \
+  case name:                   \
+    return #name;
+    JAXKERN_CUDA_ERRORS(CASE)
+#undef CASE
+  }
+  return "unrecognized error code";
+}
+
+cudaError_t jaxkern_malloc(void** pointer, size_t bytes) {
+  if (!pointer) return SetLastError(cudaErrorInvalidValue);
+  *pointer = nullptr;
+  if (bytes == 0) return cudaSuccess;
+  if (bytes > HostMemory() ||
+      posix_memalign(pointer, kAlignment, bytes) != 0) {
+    return SetLastError(cudaErrorMemoryAllocation);
+  }
+  std::memset(*pointer, kFresh, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaFree(void* pointer) {
+  std::free(pointer);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes,
+                       cudaMemcpyKind kind) {
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
+    return SetLastError(cudaErrorInvalidMemcpyDirection);
+  }
+  if (bytes && (!to || !from)) return SetLastError(cudaErrorInvalidValue);
+  std::memmove(to, from, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from,
+                         size_t from_pitch, size_t width, size_t height,
+                         cudaMemcpyKind) {
+  if (width > to_pitch || width > from_pitch) {
+    return SetLastError(cudaErrorInvalidValue);
+  }
+  for (size_t row = 0; row < height; ++row) {
+    std::memmove(static_cast<char*>(to) + row * to_pitch,
+                 static_cast<const char*>(from) + row * from_pitch, width);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemset(void* to, int byte, size_t bytes) {
+  if (bytes && !to) return SetLastError(cudaErrorInvalidValue);
+  std::memset(to, byte, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize() { return jaxkern::LastError(); }
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute,
+                                   int device) {
+  if (device != 0) return SetLastError(cudaErrorInvalidDevice);
+  switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock:
+      *value = int(jaxkern::kMaxThreadsPerBlock);
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      *value = int(jaxkern::kSharedPerBlock);
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = int(jaxkern::kSharedPerBlockOptIn);
+      break;
+    case cudaDevAttrWarpSize:
+      *value = 32;
+      break;
+    case cudaDevAttrMultiProcessorCount:
+      *value = jaxkern::RuntimeThreads();
+      break;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      *value = 2048;
+      break;
+    case cudaDevAttrComputeCapabilityMajor:
+      *value = 9;
+      break;
+    case cudaDevAttrComputeCapabilityMinor:
+      *value = 0;
+      break;
+    default:
+      return SetLastError(cudaErrorInvalidValue);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (device != 0) return SetLastError(cudaErrorInvalidDevice);
+  *properties = {};
+  std::snprintf(properties->name, sizeof(properties->name), "jaxkern cpu");
+  properties->totalGlobalMem = HostMemory();
+  properties->sharedMemPerBlock = jaxkern::kSharedPerBlock;
+  properties->sharedMemPerBlockOptin = jaxkern::kSharedPerBlockOptIn;
+  properties->sharedMemPerMultiprocessor = 228 << 10;
+  properties->totalConstMem = 64 << 10;
+  properties->regsPerBlock = properties->regsPerMultiprocessor = 65536;
+  properties->warpSize = 32;
+  properties->maxThreadsPerBlock = int(jaxkern::kMaxThreadsPerBlock);
+  const int threads[] = {1024, 1024, 64};
+  const int blocks[] = {0x7fffffff, 65535, 65535};
+  std::memcpy(properties->maxThreadsDim, threads, sizeof(threads));
+  std::memcpy(properties->maxGridSize, blocks, sizeof(blocks));
+  properties->major = 9;
+  properties->multiProcessorCount = jaxkern::RuntimeThreads();
+  properties->maxThreadsPerMultiProcessor = 2048;
+  properties->maxBlocksPerMultiProcessor = 32;
+  properties->l2CacheSize = 32 << 20;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  *free = *total = HostMemory();
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  *event = new CUevent_st;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  if (!event) return SetLastError(cudaErrorInvalidResourceHandle);
+  event->time = std::chrono::steady_clock::now();
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start,
+                                 cudaEvent_t stop) {
+  if (!start || !stop) return SetLastError(cudaErrorInvalidResourceHandle);
+  *ms = std::chrono::duration<float, std::milli>(stop->time - start->time)
+            .count();
+  return cudaSuccess;
+}
+
+cudaError_t jaxkern_func_attribute(cudaFuncAttribute attribute, int value) {
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) {
+    return cudaSuccess;
+  }
+  if (value < 0 || size_t(value) > jaxkern::kSharedPerBlockOptIn) {
+    return SetLastError(cudaErrorInvalidValue);
+  }
+  if (size_t(value) > jaxkern::kSharedPerBlock) {
+    jaxkern::SetSharedLimit(size_t(value));
+  }
+  return cudaSuccess;
+}
+
+}  // extern "C"

@@ -1,0 +1,109 @@
+#include "backends/device.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/runtime.h"
+
+namespace jaxkern {
+namespace {
+
+// More than the last-level cache share of one core on common processors.
+constexpr size_t kFlushBytes = size_t{16} << 20;
+
+std::string Processor() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.rfind("model name", 0) == 0) {
+      const size_t colon = line.find(": ");
+      if (colon != std::string::npos) return line.substr(colon + 2);
+    }
+  }
+  return "unknown processor";
+}
+
+DeviceError Describe(cudaError code) {
+  DeviceError error;
+  error.code = code;
+  if (code == cudaSuccess) return error;
+  error.message = std::string(cudaGetErrorName(code)) + ": " +
+                  cudaGetErrorString(code);
+  error.out_of_memory = code == cudaErrorMemoryAllocation;
+  return error;
+}
+
+/// After a launch: a kernel's fault, else an error that `launch` left behind.
+DeviceError AfterLaunch() {
+  const std::string fault = KernelFault();
+  if (fault.empty()) return Describe(TakeLastError());
+  DeviceError error;
+  error.code = cudaErrorLaunchFailure;
+  error.message = fault;
+  error.fatal = true;
+  error.unsupported = fault.find("not available on the cpu device") !=
+                      std::string::npos;
+  return error;
+}
+
+class CpuDevice : public Device {
+ public:
+  std::string Describe() const override {
+    return "cpu: " + Processor() + ", " + std::to_string(RuntimeThreads()) +
+           " threads";
+  }
+
+  DeviceError Allocate(size_t bytes, void** pointer) override {
+    return jaxkern::Describe(jaxkern_malloc(pointer, bytes ? bytes : 1));
+  }
+
+  void Free(void* pointer) override { cudaFree(pointer); }
+
+  DeviceError CopyIn(void* device, const void* host, size_t bytes) override {
+    std::memcpy(device, host, bytes);
+    return {};
+  }
+
+  DeviceError CopyOut(void* host, const void* device, size_t bytes) override {
+    std::memcpy(host, device, bytes);
+    return {};
+  }
+
+  DeviceError Fill(void* device, int byte, size_t bytes) override {
+    std::memset(device, byte, bytes);
+    return {};
+  }
+
+  DeviceError Run(Entry entry, void** arguments, int* returned) override {
+    *returned = entry(arguments, nullptr);
+    return AfterLaunch();
+  }
+
+  DeviceError Time(Entry entry, void** arguments, int warmup, int repetitions,
+                   std::vector<double>* times_us) override {
+    using Clock = std::chrono::steady_clock;
+    std::vector<char> flush(kFlushBytes);
+    for (int i = -warmup; i < repetitions; ++i) {
+      std::memset(flush.data(), i, flush.size());
+      const auto start = Clock::now();
+      entry(arguments, nullptr);
+      const auto stop = Clock::now();
+      if (DeviceError error = AfterLaunch(); error.code) return error;
+      if (i < 0) continue;
+      times_us->push_back(
+          std::chrono::duration<double, std::micro>(stop - start).count());
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Device> MakeCpuDevice(std::string*) {
+  return std::make_unique<CpuDevice>();
+}
+
+}  // namespace jaxkern

@@ -1,0 +1,9 @@
+// CUDA C++ for a host compiler. Force-included before every candidate, as nvcc
+// does with its own; no C++ standard header is pulled in, so that a candidate
+// which includes none compiles in a fraction of a second.
+#pragma once
+#include "jaxkern_cpu/qualifiers.h"
+#include "jaxkern_cpu/types.h"
+#include "jaxkern_cpu/math.h"
+#include "jaxkern_cpu/device.h"
+#include "jaxkern_cpu/host.h"

@@ -1,0 +1,26 @@
+// What nvcc defines and the words that CUDA adds to C++.
+#pragma once
+
+#define __CUDACC__ 1
+#define __CUDA_ARCH__ 900
+#define __NVCC__ 1
+#define CUDA_VERSION 13000
+#define CUDART_VERSION 13000
+#define __CUDACC_VER_MAJOR__ 13
+#define __CUDACC_VER_MINOR__ 0
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __managed__
+#define __grid_constant__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __inline_hint__
+#define __launch_bounds__(...)
+#define __cluster_dims__(...)
+#define __align__(n) __attribute__((aligned(n)))
+#define __builtin_align__(n) __attribute__((aligned(n)))
+#define __restrict __restrict__
+// `__shared__` itself is rewritten: see rewrite.h.

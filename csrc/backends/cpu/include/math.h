@@ -1,0 +1,3 @@
+// In place of the C library's: see cmath.
+#pragma once
+#include "cuda_runtime.h"

@@ -1,0 +1,339 @@
+#include "backends/cpu/rewrite.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "backends/cpu/lexer.h"
+
+namespace jaxkern {
+namespace {
+
+using Tokens = std::vector<Token>;
+using Kind = Token::Kind;
+
+constexpr size_t kNone = std::string::npos;
+
+bool IsSpace(const Token& token) {
+  return token.kind == Kind::kSpace || token.kind == Kind::kNewline;
+}
+
+/// Index of the next token from `at` on that is not space; size() if none.
+size_t Next(const Tokens& tokens, size_t at) {
+  while (at < tokens.size() && IsSpace(tokens[at])) ++at;
+  return at;
+}
+
+/// Index of the last token before `at` that is not space; kNone if none.
+size_t Previous(const Tokens& tokens, size_t at) {
+  while (at-- > 0) {
+    if (!IsSpace(tokens[at])) return at;
+  }
+  return kNone;
+}
+
+bool Is(const Tokens& tokens, size_t at, const char* text) {
+  return at < tokens.size() && tokens[at].text == text;
+}
+
+/// Index of the bracket that closes the one at `open`; kNone if there is none.
+size_t Closing(const Tokens& tokens, size_t open) {
+  int depth = 0;
+  for (size_t i = open; i < tokens.size(); ++i) {
+    const std::string& text = tokens[i].text;
+    if (text == "(" || text == "[" || text == "{") ++depth;
+    if (text == ")" || text == "]" || text == "}") --depth;
+    if (depth == 0) return i;
+  }
+  return kNone;
+}
+
+/// Index of the `open` that `close` at `at` ends, going backwards.
+size_t Opening(const Tokens& tokens, size_t at, const char* open,
+               const char* close) {
+  int depth = 0;
+  for (size_t i = at + 1; i-- > 0;) {
+    if (tokens[i].text == close) ++depth;
+    if (tokens[i].text == open) --depth;
+    if (depth == 0) return i;
+    if (tokens[i].text == ";" || tokens[i].text == "{") return kNone;
+  }
+  return kNone;
+}
+
+/// First token of the expression that ends before the <<< at `chevrons`: a
+/// qualified name with template arguments, or a parenthesised expression.
+size_t Callee(const Tokens& tokens, size_t chevrons) {
+  size_t at = Previous(tokens, chevrons);
+  if (at == kNone) return kNone;
+  if (tokens[at].text == ")") return Opening(tokens, at, "(", ")");
+  for (;;) {
+    if (tokens[at].text == "]") {  // kernels[i]
+      at = Opening(tokens, at, "[", "]");
+      if (at == kNone) return kNone;
+      at = Previous(tokens, at);
+    } else if (tokens[at].text == ">") {
+      at = Opening(tokens, at, "<", ">");
+      if (at == kNone) return kNone;
+      at = Previous(tokens, at);
+    }
+    if (at == kNone || tokens[at].kind != Kind::kIdentifier) return kNone;
+    size_t before = Previous(tokens, at);
+    if (before != kNone && tokens[before].text == "template") {
+      at = before;
+      before = Previous(tokens, at);
+    }
+    // "::" and "->" are two tokens each.
+    const size_t second = before == kNone ? kNone : Previous(tokens, before);
+    if (before != kNone && tokens[before].text == ".") {
+      at = second;
+    } else if (second != kNone && tokens[before].text == ":" &&
+               tokens[second].text == ":") {
+      const size_t scope = Previous(tokens, second);
+      if (scope == kNone || (tokens[scope].kind != Kind::kIdentifier &&
+                             tokens[scope].text != ">") ||
+          tokens[scope].text == "return") {
+        return second;  // ::name
+      }
+      at = scope;
+    } else if (second != kNone && tokens[before].text == ">" &&
+               tokens[second].text == "-") {
+      at = Previous(tokens, second);
+    } else {
+      return at;
+    }
+    if (at == kNone) return kNone;
+  }
+}
+
+/// The text of [begin, end).
+std::string Text(const Tokens& tokens, size_t begin, size_t end) {
+  std::string text;
+  for (size_t i = begin; i < end; ++i) text += tokens[i].text;
+  return text;
+}
+
+/// Its line breaks alone, in the form the place allows.
+std::string Lines(const std::string& text, bool directive) {
+  std::string lines;
+  for (char c : text) {
+    if (c == '\n') lines += directive ? "\\\n" : "\n";
+  }
+  return lines;
+}
+
+/// Replaces one launch whose <<< is at `at`; false if it is not well formed.
+bool RewriteLaunch(Tokens* tokens, size_t at) {
+  const size_t callee = Callee(*tokens, at);
+  size_t close = at;
+  int depth = 0;
+  for (; close < tokens->size(); ++close) {
+    const std::string& text = (*tokens)[close].text;
+    if (text == "(" || text == "[" || text == "{") ++depth;
+    if (text == ")" || text == "]" || text == "}") --depth;
+    if (depth < 0 || text == ";") return false;
+    if (text == ">>>" && depth == 0) break;
+  }
+  const size_t open = Next(*tokens, close + 1);
+  if (callee == kNone || !Is(*tokens, open, "(")) return false;
+  const size_t end = Closing(*tokens, open);
+  if (end == kNone) return false;
+  const std::string name = Text(*tokens, callee, at);
+  const std::string arguments = Text(*tokens, open + 1, end);
+  const bool empty = Next(*tokens, open + 1) == end;
+  // The kernel's name keeps its place, so its own line breaks come first.
+  const std::string text =
+      "::jaxkern_cpu::Launch(::jaxkern_cpu::Configuration(" +
+      Text(*tokens, at + 1, close) + "), [=](auto... jaxkern_arguments) { " +
+      name + "(jaxkern_arguments...); }" + (empty ? "" : ", ") +
+      Lines(Text(*tokens, close, open), (*tokens)[at].directive) + arguments +
+      ")";
+  Token launch{Kind::kPunct, text, (*tokens)[at].directive};
+  tokens->erase(tokens->begin() + static_cast<long>(callee),
+                tokens->begin() + static_cast<long>(end) + 1);
+  tokens->insert(tokens->begin() + static_cast<long>(callee), launch);
+  return true;
+}
+
+/// Marks tokens that stand inside a function or type: braces of namespaces and
+/// of extern "C" do not count.
+std::vector<bool> InsideBody(const Tokens& tokens) {
+  std::vector<bool> inside(tokens.size());
+  std::vector<bool> braces;  // whether each open brace counts
+  int depth = 0;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    inside[i] = depth > 0;
+    if (tokens[i].directive) continue;
+    if (tokens[i].text == "{") {
+      const size_t a = Previous(tokens, i);
+      const size_t b = a == kNone ? kNone : Previous(tokens, a);
+      const bool scope =
+          (a != kNone && (tokens[a].text == "namespace" ||
+                          tokens[a].text == "\"C\"")) ||
+          (b != kNone && tokens[b].text == "namespace");
+      braces.push_back(!scope);
+      depth += !scope;
+    } else if (tokens[i].text == "}" && !braces.empty()) {
+      depth -= braces.back();
+      braces.pop_back();
+    }
+  }
+  return inside;
+}
+
+/// First token of the declaration that the token at `at` belongs to.
+size_t DeclarationStart(const Tokens& tokens, size_t at) {
+  size_t start = at;
+  for (size_t i = Previous(tokens, at); i != kNone; i = Previous(tokens, i)) {
+    const std::string& text = tokens[i].text;
+    if (text == ";" || text == "{" || text == "}" || text == ":" ||
+        text == ")" || tokens[i].directive != tokens[at].directive) {
+      break;
+    }
+    start = i;
+  }
+  return start;
+}
+
+/// Blanks `__align__(16)`, `alignas(16)` and `__attribute__((...))`.
+void DropAlignment(Tokens* tokens, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) {
+    const std::string& text = (*tokens)[i].text;
+    if (text != "__align__" && text != "alignas" && text != "__attribute__" &&
+        text != "__builtin_align__") {
+      continue;
+    }
+    const size_t open = Next(*tokens, i + 1);
+    const size_t close =
+        Is(*tokens, open, "(") ? Closing(*tokens, open) : kNone;
+    if (close == kNone) return;
+    for (; i <= close; ++i) (*tokens)[i] = {Kind::kSpace, "", false};
+  }
+}
+
+/// extern __shared__ T name[];
+void RewriteDynamicShared(Tokens* tokens, size_t start, size_t at,
+                          bool inside) {
+  size_t end = at;
+  while (end < tokens->size() && !Is(*tokens, end, ";")) ++end;
+  size_t bracket = at;
+  while (bracket < end && !Is(*tokens, bracket, "[")) ++bracket;
+  const size_t name = bracket < end ? Previous(*tokens, bracket) : kNone;
+  if (name == kNone || (*tokens)[name].kind != Kind::kIdentifier) return;
+  for (size_t i = start; i < name; ++i) {
+    if (Is(*tokens, i, "extern") || Is(*tokens, i, "__shared__")) {
+      (*tokens)[i] = {Kind::kSpace, "", false};
+    }
+  }
+  DropAlignment(tokens, start, name);
+  const std::string type = Text(*tokens, start, name);
+  const std::string lines = Lines(Text(*tokens, name, end), false);
+  const std::string text =
+      inside ? type + "* " + (*tokens)[name].text +
+                   " = static_cast<decltype(" + (*tokens)[name].text +
+                   ")>(jaxkern_dynamic_shared())" + lines
+             : "static const ::jaxkern_cpu::DynamicShared<" + type + "> " +
+                   (*tokens)[name].text + "{}" + lines;
+  for (size_t i = start; i < end; ++i) {
+    (*tokens)[i] = {Kind::kSpace, "", false};
+  }
+  (*tokens)[start].text = text;
+}
+
+void RewriteShared(Tokens* tokens) {
+  const std::vector<bool> inside = InsideBody(*tokens);
+  for (size_t i = 0; i < tokens->size(); ++i) {
+    if (!Is(*tokens, i, "__shared__")) continue;
+    const size_t start = DeclarationStart(*tokens, i);
+    bool is_extern = false, is_static = false;
+    for (size_t j = start; j < tokens->size() && !Is(*tokens, j, ";"); ++j) {
+      is_extern |= j < i + 8 && Is(*tokens, j, "extern");
+      is_static |= j < i && Is(*tokens, j, "static");
+    }
+    if (is_extern) {
+      RewriteDynamicShared(tokens, start, i, inside[i]);
+    } else {
+      (*tokens)[i].text = is_static ? "thread_local" : "static thread_local";
+    }
+  }
+}
+
+struct Feature {
+  const char* word;     ///< an identifier
+  const char* message;  ///< what it means
+};
+
+constexpr std::array kFeatures = {
+    Feature{"asm", "inline PTX (asm)"},
+    Feature{"__asm__", "inline PTX (asm)"},
+    Feature{"__asm", "inline PTX (asm)"},
+    Feature{"wmma", "tensor cores (wmma)"},
+    Feature{"CUtensorMap", "the tensor memory accelerator (TMA)"},
+    Feature{"cuTensorMapEncodeTiled", "the tensor memory accelerator (TMA)"},
+    Feature{"__pipeline_memcpy_async", "asynchronous copies (pipeline)"},
+    Feature{"memcpy_async", "asynchronous copies (memcpy_async)"},
+    Feature{"this_grid", "grid-wide synchronisation (cooperative launch)"},
+    Feature{"grid_group", "grid-wide synchronisation (cooperative launch)"},
+    Feature{"this_cluster", "thread block clusters"},
+    Feature{"cluster_group", "thread block clusters"},
+    Feature{"cudaLaunchCooperativeKernel",
+            "grid-wide synchronisation (cooperative launch)"},
+    Feature{"cudaLaunchKernelEx", "extended launches (cudaLaunchKernelEx)"},
+    Feature{"cudaGraph_t", "CUDA graphs"},
+    Feature{"cudaTextureObject_t", "textures"},
+    Feature{"cudaSurfaceObject_t", "surfaces"},
+};
+
+// By how the included file's name begins.
+constexpr std::array kHeaders = {
+    Feature{"mma.h", "tensor cores (wmma)"},
+    Feature{"cublas", "library calls (cuBLAS)"},
+    Feature{"cudnn", "library calls (cuDNN)"},
+    Feature{"cufft", "library calls (cuFFT)"},
+    Feature{"curand", "library calls (cuRAND)"},
+    Feature{"cusparse", "library calls (cuSPARSE)"},
+    Feature{"cub/", "library calls (CUB)"},
+    Feature{"thrust/", "library calls (Thrust)"},
+    Feature{"cutlass/", "library calls (CUTLASS)"},
+    Feature{"cute/", "library calls (CuTe)"},
+    Feature{"torch/", "torch headers"},
+    Feature{"ATen/", "torch headers"},
+    Feature{"cuda/", "libcu++ (<cuda/...>)"},
+    Feature{"cuda_fp8", "8-bit floating point (cuda_fp8.h)"},
+    Feature{"cuda_pipeline", "asynchronous copies (pipeline)"},
+};
+
+}  // namespace
+
+std::string RewriteCuda(const std::string& source) {
+  Tokens tokens = Lex(source);
+  RewriteShared(&tokens);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].text == "<<<") RewriteLaunch(&tokens, i);
+  }
+  return Text(tokens, 0, tokens.size());
+}
+
+std::string UnsupportedFeature(const std::string& source) {
+  const Tokens tokens = Lex(source);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const Token& token = tokens[i];
+    if (token.directive && token.text == "include") {
+      const size_t open = Next(tokens, i + 1);
+      size_t end = open;
+      while (end < tokens.size() && tokens[end].kind != Kind::kNewline) ++end;
+      const std::string name = Text(tokens, open, end).substr(1);
+      for (const Feature& header : kHeaders) {
+        if (name.rfind(header.word, 0) == 0) return header.message;
+      }
+    }
+    if (token.directive || token.kind != Kind::kIdentifier) continue;
+    const auto found = std::find_if(
+        kFeatures.begin(), kFeatures.end(),
+        [&](const Feature& f) { return token.text == f.word; });
+    if (found != kFeatures.end()) return found->message;
+  }
+  return "";
+}
+
+}  // namespace jaxkern

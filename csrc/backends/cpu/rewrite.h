@@ -1,0 +1,22 @@
+/// Turns CUDA C++ into C++ for the shim headers.
+#ifndef JAXKERN_BACKENDS_CPU_REWRITE_H_
+#define JAXKERN_BACKENDS_CPU_REWRITE_H_
+
+#include <string>
+
+namespace jaxkern {
+
+/// Rewrites, with every line kept where it is:
+///   K<<<grid, block, shared, stream>>>(args)   to a call that launches K
+///   __shared__ T x                             to a thread_local of the block
+///   extern __shared__ T x[]                    to a pointer
+/// What is not well formed is left to the compiler to complain about.
+std::string RewriteCuda(const std::string& source);
+
+/// The first feature in the text that the cpu device lacks, e.g.
+/// "inline PTX (asm)"; "" if there is none.
+std::string UnsupportedFeature(const std::string& source);
+
+}  // namespace jaxkern
+
+#endif  // JAXKERN_BACKENDS_CPU_REWRITE_H_

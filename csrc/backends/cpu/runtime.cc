@@ -1,0 +1,219 @@
+#include "backends/cpu/runtime.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "backends/cpu/block.h"
+
+__thread uint3 threadIdx;
+__thread uint3 blockIdx;
+__thread dim3 blockDim;
+__thread dim3 gridDim;
+
+namespace jaxkern {
+namespace {
+
+std::mutex fault_mutex;
+std::string fault;
+std::atomic<bool> faulted{false};
+thread_local cudaError last_error = cudaSuccess;
+std::atomic<size_t> shared_limit{kSharedPerBlock};
+thread_local BlockRunner* running = nullptr;  // while inside a block
+
+void RecordFault(const std::string& message) {
+  std::lock_guard<std::mutex> lock(fault_mutex);
+  if (fault.empty()) fault = message;
+  faulted = true;
+}
+
+BlockRunner& Runner() {
+  // Never destroyed: a candidate's exit handlers may still launch.
+  static thread_local BlockRunner* runner = new BlockRunner;
+  return *runner;
+}
+
+/// Threads that take blocks of a launch until none is left.
+class Pool {
+ public:
+  explicit Pool(int threads) {
+    for (int i = 1; i < threads; ++i) {
+      std::thread([this] { Serve(); }).detach();
+    }
+  }
+
+  void Run(const Launch& launch) {
+    const uint64_t blocks =
+        uint64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
+    next_ = 0;
+    if (blocks > 1) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      launch_ = &launch;
+      blocks_ = blocks;
+      ++round_;
+      wake_.notify_all();
+    }
+    Work(launch, blocks);
+    std::unique_lock<std::mutex> lock(mutex_);
+    launch_ = nullptr;
+    idle_.wait(lock, [this] { return busy_ == 0; });
+  }
+
+ private:
+  void Serve() {
+    uint64_t seen = 0;
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return launch_ && round_ != seen; });
+      seen = round_;
+      const Launch* launch = launch_;
+      const uint64_t blocks = blocks_;
+      ++busy_;
+      lock.unlock();
+      Work(*launch, blocks);
+      lock.lock();
+      if (--busy_ == 0) idle_.notify_all();
+    }
+  }
+
+  void Work(const Launch& launch, uint64_t blocks) {
+    BlockRunner& runner = Runner();
+    running = &runner;
+    for (uint64_t b; !faulted && (b = next_++) < blocks;) {
+      const uint64_t plane = uint64_t(launch.grid.x) * launch.grid.y;
+      runner.Run(launch, {unsigned(b % launch.grid.x),
+                          unsigned(b % plane / launch.grid.x),
+                          unsigned(b / plane)});
+      if (!runner.fault().empty()) RecordFault(runner.fault());
+    }
+    running = nullptr;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_, idle_;
+  const Launch* launch_ = nullptr;
+  uint64_t blocks_ = 0, round_ = 0;
+  int busy_ = 0;
+  std::atomic<uint64_t> next_{0};
+};
+
+cudaError CheckLaunch(dim3 grid, dim3 block, size_t shared) {
+  const uint64_t threads = uint64_t(block.x) * block.y * block.z;
+  if (threads == 0 || threads > kMaxThreadsPerBlock || block.z > 64 ||
+      grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffff ||
+      grid.y > 65535 || grid.z > 65535) {
+    return cudaErrorInvalidConfiguration;
+  }
+  return shared > shared_limit ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+}  // namespace
+
+std::string KernelFault() {
+  std::lock_guard<std::mutex> lock(fault_mutex);
+  return fault;
+}
+
+int RuntimeThreads() {
+  static const int threads = [] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+    return std::max(1, CPU_COUNT(&set));
+  }();
+  return threads;
+}
+
+cudaError SetLastError(cudaError error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+cudaError TakeLastError() {
+  const cudaError error = last_error;
+  if (!faulted) last_error = cudaSuccess;
+  return error;
+}
+
+cudaError LastError() { return last_error; }
+
+void SetSharedLimit(size_t bytes) { shared_limit = bytes; }
+
+}  // namespace jaxkern
+
+using jaxkern::running;
+
+extern "C" {
+
+void jaxkern_launch(dim3 grid, dim3 block, size_t shared,
+                    jaxkern_threads threads, const void* kernel) {
+  if (running) {
+    jaxkern_trap("a kernel launches a kernel: dynamic parallelism is not "
+                 "available on the cpu device");
+  }
+  if (jaxkern::faulted) {
+    jaxkern::SetLastError(cudaErrorLaunchFailure);
+    return;
+  }
+  const cudaError error = jaxkern::CheckLaunch(grid, block, shared);
+  if (error != cudaSuccess) {
+    jaxkern::SetLastError(error);
+    return;
+  }
+  static auto* pool = new jaxkern::Pool(jaxkern::RuntimeThreads());
+  pool->Run({grid, block, shared, threads, kernel});
+  if (jaxkern::faulted) jaxkern::SetLastError(cudaErrorLaunchFailure);
+}
+
+bool jaxkern_next() { return running->Next(); }
+
+int jaxkern_syncthreads(int predicate, int how, int line) {
+  return running->SyncThreads(predicate, how, line);
+}
+
+void jaxkern_syncwarp(unsigned mask, int line) {
+  running->Release(running->Exchange(mask, 0, line));
+}
+
+uint64_t jaxkern_shuffle(unsigned mask, uint64_t value, int source, int line) {
+  jaxkern::Snapshot* snapshot = running->Exchange(mask, value, line);
+  if (snapshot->lanes >> source & 1) value = snapshot->values[source];
+  running->Release(snapshot);
+  return value;
+}
+
+unsigned jaxkern_gather(unsigned mask, uint64_t value, uint64_t values[32],
+                        int line) {
+  jaxkern::Snapshot* snapshot = running->Exchange(mask, value, line);
+  const unsigned lanes = snapshot->lanes;
+  std::copy(snapshot->values, snapshot->values + 32, values);
+  running->Release(snapshot);
+  return lanes;
+}
+
+unsigned jaxkern_lane() {
+  return (threadIdx.x +
+          blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) %
+         32;
+}
+
+unsigned jaxkern_activemask(int line) { return running->ActiveMask(line); }
+
+void* jaxkern_dynamic_shared() { return running->shared(); }
+
+size_t jaxkern_dynamic_shared_size() { return running->shared_size(); }
+
+void jaxkern_trap(const char* message) {
+  if (running) running->Fail(message);
+  std::fprintf(stderr, "%s\n", message);
+  std::abort();
+}
+
+}  // extern "C"

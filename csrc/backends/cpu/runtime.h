@@ -1,0 +1,39 @@
+/// The CUDA-on-CPU runtime behind the shim headers; see runtime_abi.h for what
+/// candidates call.
+#ifndef JAXKERN_BACKENDS_CPU_RUNTIME_H_
+#define JAXKERN_BACKENDS_CPU_RUNTIME_H_
+
+#include <cstddef>
+#include <string>
+
+#include "backends/cpu/include/jaxkern_cpu/host.h"
+
+namespace jaxkern {
+
+/// Limits of the device that a candidate sees; those of sm_90.
+constexpr unsigned kMaxThreadsPerBlock = 1024;
+constexpr size_t kSharedPerBlock = 48 << 10;
+constexpr size_t kSharedPerBlockOptIn = 227 << 10;
+
+/// What a kernel did wrong since the last call, e.g. "divergent barrier: ...";
+/// empty if nothing. Such a fault is not reset: the process must be replaced.
+std::string KernelFault();
+
+/// Cores that kernels run on.
+int RuntimeThreads();
+
+/// Remembers an error for cudaGetLastError and returns it.
+cudaError SetLastError(cudaError error);
+
+/// The error, forgotten unless it is a fault's.
+cudaError TakeLastError();
+
+/// The error, kept.
+cudaError LastError();
+
+/// Bytes of dynamic shared memory that a launch may ask for.
+void SetSharedLimit(size_t bytes);
+
+}  // namespace jaxkern
+
+#endif  // JAXKERN_BACKENDS_CPU_RUNTIME_H_

@@ -1,0 +1,149 @@
+#include "backends/toolchain.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "backends/cpu/rewrite.h"
+#include "core/native.h"
+#include "core/sha256.h"
+#include "core/subprocess.h"
+
+namespace jaxkern {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Probe(const std::vector<std::string>& argv) {
+  struct Command command;
+  command.argv = argv;
+  command.environment = ScrubbedEnvironment();
+  const Ended ended = Run(command, /*timeout_s=*/30);
+  return ended.exit_code == 0 ? ended.output : "";
+}
+
+/// A program named by path or found on PATH; "" if there is none.
+std::string FindProgram(const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    return access(name.c_str(), X_OK) == 0 ? name : "";
+  }
+  const char* path = std::getenv("PATH");
+  std::istringstream places(path ? path : "");
+  for (std::string place; std::getline(places, place, ':');) {
+    const std::string candidate = place + "/" + name;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return "";
+}
+
+struct Compiler {
+  std::string path, found;
+};
+
+Compiler FindCompiler(const std::string& wanted) {
+  if (!wanted.empty()) {
+    const std::string path = FindProgram(wanted);
+    if (!path.empty()) return {path, "as asked"};
+    throw std::invalid_argument(
+        "compiler: expected a C++ compiler, found no executable " + wanted);
+  }
+  const char* cxx = std::getenv("CXX");
+  if (cxx && *cxx) {
+    const std::string path = FindProgram(cxx);
+    if (!path.empty()) return {path, "CXX"};
+  }
+  for (const char* name : {"g++", "clang++", "c++"}) {
+    const std::string path = FindProgram(name);
+    if (!path.empty()) return {path, "PATH"};
+  }
+  throw std::invalid_argument(
+      "no C++ compiler for the cpu device: searched $CXX, and PATH for g++, "
+      "clang++, c++");
+}
+
+/// One hash of all files below a directory.
+std::string HashFiles(const std::string& directory) {
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    if (entry.is_regular_file()) paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  std::ostringstream all;
+  for (const std::string& path : paths) {
+    all << path.substr(directory.size()) << '\0'
+        << std::ifstream(path, std::ios::binary).rdbuf() << '\0';
+  }
+  return Sha256(all.str());
+}
+
+class CpuToolchain final : public Toolchain {
+ public:
+  explicit CpuToolchain(const std::string& compiler)
+      : compiler_(FindCompiler(compiler)),
+        include_(NativeDirectory() + "/include") {
+    version_ = Probe({compiler_.path, "--version"});
+    version_ = version_.substr(0, version_.find('\n'));
+    if (version_.empty()) {
+      throw std::invalid_argument("compiler: " + compiler_.path +
+                                  " does not answer --version");
+    }
+    // What -march=native means here; a cache may be shared between hosts.
+    target_ = Probe({compiler_.path, "-march=native", "-Q", "--help=target"});
+    fingerprint_ = version_ + target_ + HashFiles(include_);
+    for (const std::string& flag : Flags()) fingerprint_ += "\n" + flag;
+  }
+
+  std::string Describe() const override {
+    return version_ + " (" + compiler_.path + ", " + compiler_.found + ")";
+  }
+
+  std::string Fingerprint() const override { return fingerprint_; }
+
+  std::string SourceName() const override { return "kernel.cu"; }
+
+  Prepared Prepare(const std::string& source,
+                   const std::string& entry) const override {
+    Prepared prepared;
+    prepared.unsupported = UnsupportedFeature(source);
+    prepared.supported = prepared.unsupported.empty();
+    // The candidate's last line may lack its end.
+    if (prepared.supported) prepared.text = RewriteCuda(source) + "\n" + entry;
+    return prepared;
+  }
+
+  std::vector<std::string> Command(const std::string&) const override {
+    std::vector<std::string> argv = {compiler_.path};
+    const std::vector<std::string> flags = Flags();
+    argv.insert(argv.end(), flags.begin(), flags.end());
+    argv.insert(argv.end(), {"-I" + include_, "-include",
+                             include_ + "/cuda_runtime.h", "-x", "c++",
+                             SourceName(), "-o", "kernel.so"});
+    return argv;
+  }
+
+  Resources ParseResources(const std::string&) const override { return {}; }
+
+ private:
+  std::vector<std::string> Flags() const {
+    return {"-std=c++17", "-O1", "-march=native", "-shared", "-fPIC",
+            // As nvcc: multiply-adds are fused, errno is not set.
+            "-ffp-contract=fast", "-fno-math-errno",
+            "-Wl,-Bsymbolic", "-w", "-fmax-errors=10"};
+  }
+
+  Compiler compiler_;
+  std::string include_, version_, target_, fingerprint_;
+};
+
+}  // namespace
+
+std::unique_ptr<Toolchain> MakeCpuToolchain(const std::string& compiler) {
+  return std::make_unique<CpuToolchain>(compiler);
+}
+
+}  // namespace jaxkern

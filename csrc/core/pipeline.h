@@ -1,0 +1,86 @@
+/// The road of a candidate: build, run, check, each in its own pool.
+#ifndef JAXKERN_CORE_PIPELINE_H_
+#define JAXKERN_CORE_PIPELINE_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/builder.h"
+#include "core/cache.h"
+#include "core/fd.h"
+#include "core/guard.h"
+#include "core/problem.h"
+#include "core/runner.h"
+#include "jaxkern/evaluator.h"
+
+namespace jaxkern {
+
+/// A request on its way. One thread at a time works on it.
+struct Task {
+  Request request;
+  std::shared_ptr<const Problem> problem;
+  std::chrono::steady_clock::time_point queued;
+  Build build, baseline;
+  Report report;
+  Result result;
+};
+
+using TaskPtr = std::shared_ptr<Task>;
+
+/// Threads as wide as the cores build and check; one thread per run worker
+/// runs.
+class Pipeline {
+ public:
+  /// `wanted` is asked before work is spent on a task, `deliver` gets every
+  /// task in the end; both are called from the pools' threads. Throws like
+  /// Evaluator's constructor.
+  Pipeline(const Options& options, std::function<bool(const TaskPtr&)> wanted,
+           std::function<void(const TaskPtr&)> deliver);
+  /// Kills every child; what is under way ends as an infra_error or not at all.
+  ~Pipeline();
+
+  void Start(TaskPtr task);
+  std::string Describe() const;
+
+ private:
+  WorkerSpec MakeWorkerSpec() const;
+  void HostLoop();
+  void RunLoop(std::promise<std::string>* opened);
+  TaskPtr TakeHostTask(bool* check);
+  TaskPtr TakeRunTask();
+  void BuildTask(const TaskPtr& task);
+  void RunTask(const TaskPtr& task, Runner* runner);
+  void CheckTask(const TaskPtr& task);
+  void Push(std::deque<TaskPtr>* queue, TaskPtr task);
+  void Fail(const TaskPtr& task, Status status, const std::string& stage,
+            const std::string& log);
+  void Stop();
+
+  const Options options_;
+  const std::function<bool(const TaskPtr&)> wanted_;
+  const std::function<void(const TaskPtr&)> deliver_;
+  const std::string native_;
+  Cache cache_;
+  Guard guard_;
+  const Fd cancel_;  // readable when all must stop
+  Builder builder_;
+  std::string device_;  // as the first worker describes it
+
+  std::mutex mutex_;
+  std::condition_variable host_work_, run_work_;
+  bool stopping_ = false;
+  std::deque<TaskPtr> to_build_, to_run_, to_check_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace jaxkern
+
+#endif  // JAXKERN_CORE_PIPELINE_H_

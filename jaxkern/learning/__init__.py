@@ -1,0 +1,1 @@
+"""Losses and updates: pure JAX, no input or output."""

@@ -1,0 +1,1 @@
+"""Results of an evaluation to numbers a policy learns from."""

@@ -1,0 +1,99 @@
+#include "core/npy.h"
+
+#include <cstring>
+#include <stdexcept>
+
+#include "bundle.h"
+#include "check.h"
+
+using jaxkern::Dtype;
+using jaxkern::ReadNpy;
+using jaxkern::testing::FloatDict;
+using jaxkern::testing::FloatNpy;
+using jaxkern::testing::Npy;
+using jaxkern::testing::TemporaryDirectory;
+
+namespace {
+
+/// Reading this text as float32 (2,) fails with a message that has `part`.
+void CheckRefused(const std::string& text, const std::string& part) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.Write("x.npy", text);
+  CHECK_THROWS(ReadNpy(path, Dtype::kFloat32, {2}), std::invalid_argument,
+               "x.npy: " + part);
+}
+
+}  // namespace
+
+TEST(ValuesAreRead) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.Write("x.npy", FloatNpy({1.5f, -2.0f}));
+  const std::vector<char> bytes = ReadNpy(path, Dtype::kFloat32, {2});
+  float values[2];
+  CHECK_EQ(bytes.size(), sizeof values);
+  std::memcpy(values, bytes.data(), sizeof values);
+  CHECK_EQ(values[0], 1.5f);
+  CHECK_EQ(values[1], -2.0f);
+}
+
+TEST(ScalarsAndMatricesAndEmptyArraysAreRead) {
+  const TemporaryDirectory directory;
+  const std::vector<float> six = {1, 2, 3, 4, 5, 6};
+  CHECK_EQ(ReadNpy(directory.Write("a", Npy<float>(FloatDict("()"), {1})),
+                   Dtype::kFloat32, {})
+               .size(),
+           size_t{4});
+  CHECK_EQ(ReadNpy(directory.Write("b", Npy(FloatDict("(2, 3)"), six)),
+                   Dtype::kFloat32, {2, 3})
+               .size(),
+           size_t{24});
+  CHECK_EQ(ReadNpy(directory.Write("c", Npy<float>(FloatDict("(0,)"), {})),
+                   Dtype::kFloat32, {0})
+               .size(),
+           size_t{0});
+}
+
+TEST(Bfloat16IsStoredAsUint16) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.Write(
+      "x",
+      Npy<uint16_t>("{'descr': '<u2', 'fortran_order': False, 'shape': (1,), }",
+                    {0x3F80}));
+  CHECK_EQ(ReadNpy(path, Dtype::kBfloat16, {1}).size(), size_t{2});
+}
+
+TEST(AnotherShapeIsRefused) {
+  CheckRefused(FloatNpy({1, 2, 3}), "shape: expected (2,), got (3,)");
+}
+
+TEST(AnotherDtypeIsRefused) {
+  CheckRefused(
+      Npy<double>("{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }",
+                  {1, 2}),
+      "dtype: expected '<f4' (float32), got '<f8'");
+}
+
+TEST(TornFilesAreRefused) {
+  const std::string whole = FloatNpy({1, 2});
+  CheckRefused(whole.substr(0, whole.size() - 1),
+               "contents: expected 8 bytes, got 7");
+  CheckRefused(whole.substr(0, 20), "contents: expected a header");
+  CheckRefused(whole + "x", "contents: expected 8 bytes, got more");
+  CheckRefused("PK\x03\x04", "contents: expected a .npy file");
+  CheckRefused("", "contents: expected a .npy file");
+}
+
+TEST(GarbledHeadersAreRefused) {
+  CheckRefused(Npy<float>("{}", {1, 2}), "header: expected a field 'descr'");
+  CheckRefused(Npy<float>(FloatDict("(2, x)"), {1, 2}),
+               "shape: expected a tuple of integers");
+  CheckRefused(Npy<float>(FloatDict("(-2,)"), {1, 2}),
+               "shape: expected a tuple of integers");
+}
+
+TEST(AMissingFileIsRefused) {
+  CHECK_THROWS(ReadNpy("/nowhere/x.npy", Dtype::kFloat32, {2}),
+               std::invalid_argument, "/nowhere/x.npy: file: expected");
+}
+
+int main() { return jaxkern::testing::RunTests(); }
