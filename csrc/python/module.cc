@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/cache.h"
 #include "jaxkern/evaluator.h"
 
 namespace py = pybind11;
@@ -185,6 +186,7 @@ void BindEvaluator(py::module_* m) {
 
 PYBIND11_MODULE(_core, m) {
   m.doc() = "The C++ evaluator; use jaxkern.evaluator.";
+  m.def("cache_directory", &jaxkern::CacheDirectory, py::arg("chosen"));
   jaxkern::BindRequest(&m);
   jaxkern::BindResult(&m);
   jaxkern::BindEvaluator(&m);

@@ -131,7 +131,7 @@ def make_update(
     tokens = jnp.maximum(result.tokens, 1.0)
     metrics = {
       "loss": result.total / weight,
-      "grad_norm": optax.global_norm(grads),
+      "grad_norm": optax.tree.norm(grads),
       "tokens": result.tokens,
       **{name: x / tokens for name, x in result.metrics.items()},
     }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jaxkern.models.autoregressive import autoregressive
+from jaxkern.models import autoregressive
 from jaxkern.models.policy import Policy
 
 
@@ -23,6 +23,6 @@ def make(
   Raises:
     ValueError: sizes that do not fit each other.
   """
-  return autoregressive(
+  return autoregressive.autoregressive(
     **config, vocab_size=vocab_size, end_id=end_id, pad_id=pad_id
   )

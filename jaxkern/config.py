@@ -1,0 +1,53 @@
+"""Configs as files of a run, so that a run can only be continued as itself."""
+
+import json
+import os
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+
+def keep(config: Mapping[str, Any], directory: str | os.PathLike) -> None:
+  """Stores a config as config.json in a run's directory, made if missing.
+
+  Raises:
+    ValueError: the directory holds a run of another config; says where the two
+      differ.
+    OSError: the directory cannot be written.
+  """
+  directory = pathlib.Path(directory)
+  directory.mkdir(parents=True, exist_ok=True)
+  path = directory / "config.json"
+  wanted = json.loads(json.dumps(_plain(config)))
+  if path.exists():
+    stored = json.loads(path.read_text())
+    different = _differences(stored, wanted)
+    if different:
+      raise ValueError(
+        f"workdir: {directory} holds a run of another config ("
+        f"{'; '.join(different[:3])}); choose another workdir"
+      )
+    return
+  temporary = path.with_suffix(".tmp")
+  temporary.write_text(json.dumps(wanted, indent=2) + "\n")
+  temporary.rename(path)
+
+
+def _plain(config: Any) -> Any:
+  if isinstance(config, Mapping):
+    return {key: _plain(config[key]) for key in config}
+  return list(config) if isinstance(config, tuple) else config
+
+
+def _differences(stored: Any, wanted: Any, name: str = "") -> list[str]:
+  if isinstance(stored, dict) and isinstance(wanted, dict):
+    return [
+      difference
+      for key in sorted({*stored, *wanted})
+      for difference in _differences(
+        stored.get(key), wanted.get(key), f"{name}.{key}".lstrip(".")
+      )
+    ]
+  if stored == wanted:
+    return []
+  return [f"{name}: there {stored}, asked for {wanted}"]

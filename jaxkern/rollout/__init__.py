@@ -1,0 +1,1 @@
+"""From tasks to verified completions, over several turns."""

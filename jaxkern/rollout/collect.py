@@ -1,0 +1,229 @@
+"""Multi-turn rollouts in groups, with a gate before every expansion.
+
+Fixed letters: P prompt tokens, T completion tokens, G group, K turns.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxkern.models.policy import Policy
+from jaxkern.rollout import prompts
+from jaxkern.tasks.task import Task
+from jaxkern.tokenizer import Tokenizer
+
+# (task, source) pairs to results, in order. A result has status and log; its
+# compile_s and run_s are added up.
+Evaluate = Callable[[Sequence[tuple[Task, str]]], Sequence[Any]]
+
+
+class Turn(NamedTuple):
+  """One completion and its verdict.
+
+  Attributes:
+    prompt: token ids, unpadded.
+    tokens, mask, log_probs: [T] as in `Sampled`.
+    trace: this row's part of `Sampled.trace`.
+    source: the kernel taken from the completion.
+    result: the evaluator's.
+  """
+
+  prompt: list[int]
+  tokens: np.ndarray
+  mask: np.ndarray
+  log_probs: np.ndarray
+  trace: Any
+  source: str
+  result: Any
+
+
+class Rollout(NamedTuple):
+  """The turns of one attempt at a task; all but the last failed."""
+
+  task: str
+  turns: tuple[Turn, ...]
+
+  @property
+  def success_turn(self) -> float:
+    """k_i: the turn that passed, counted from 1; infinity if none did."""
+    passed = self.turns[-1].result.status == "ok"
+    return len(self.turns) if passed else math.inf
+
+
+class Seconds(NamedTuple):
+  """Where the time went: two wall-clock parts, two sums over results."""
+
+  sampling: float
+  evaluating: float
+  compiling: float
+  running: float
+
+
+class Sampler(NamedTuple):
+  """A policy with what it takes to write text with it.
+
+  Attributes:
+    policy: the pure functions.
+    params: its parameters.
+    tokenizer: text to tokens and back.
+    prompt_lengths: P that prompts are padded to; each costs one compilation.
+    rows: prompts per call of `policy.sample`.
+    temperature: of sampling.
+  """
+
+  policy: Policy
+  params: Any
+  tokenizer: Tokenizer
+  prompt_lengths: tuple[int, ...]
+  rows: int
+  temperature: float
+
+
+def collect(
+  sampler: Sampler,
+  key: jax.Array,
+  tasks: Sequence[Task],
+  evaluate: Evaluate,
+  *,
+  group_size: int,
+  turns: int,
+  gate: Callable[[int], bool],
+) -> tuple[list[list[Rollout]], Seconds]:
+  """Rolls out G completions per task, then repairs where the gate allows.
+
+  Turn 1 is sampled for all. A group is expanded if gate(first-turn failures)
+  holds; its failed rollouts are shown their attempt and the verdict and write
+  again, at most K turns in all, until they pass (LEAP's difficulty-conditioned
+  pruning, arXiv 2608.01804). A gate that always holds is dense multi-turn.
+
+  Args:
+    sampler: who writes.
+    key: all randomness.
+    tasks: one group each; the same task may occur twice.
+    evaluate: the verdicts.
+    group_size: G.
+    turns: K.
+    gate: of the number of first-turn failures in a group.
+
+  Returns:
+    Groups in the order of tasks, and the seconds spent.
+  """
+  rollouts = [Rollout(t.name, ()) for t in tasks for _ in range(group_size)]
+  active = list(range(len(rollouts)))
+  spent = np.zeros(4)
+  for turn in range(turns):
+    texts = [_prompt(tasks[i // group_size], rollouts[i]) for i in active]
+    start = time.monotonic()
+    written = _write(sampler, jax.random.fold_in(key, turn), texts)
+    middle = time.monotonic()
+    results = evaluate(
+      [
+        (tasks[i // group_size], t.source)
+        for i, t in zip(active, written, strict=True)
+      ]
+    )
+    spent += (
+      middle - start,
+      time.monotonic() - middle,
+      sum(r.compile_s for r in results),
+      sum(r.run_s for r in results),
+    )
+    for i, one, result in zip(active, written, results, strict=True):
+      rollouts[i] = rollouts[i]._replace(
+        turns=(*rollouts[i].turns, one._replace(result=result))
+      )
+    if turn == 0:
+      groups = np.array([r.turns[0].result.status != "ok" for r in rollouts])
+      failures = groups.reshape(len(tasks), group_size).sum(axis=1)
+      expanded = [gate(int(n)) for n in failures]
+    active = [
+      i
+      for i in active
+      if expanded[i // group_size] and math.isinf(rollouts[i].success_turn)
+    ]
+    if not active:
+      break
+  grouped = [
+    rollouts[i : i + group_size] for i in range(0, len(rollouts), group_size)
+  ]
+  return grouped, Seconds(*spent.tolist())
+
+
+def pad_prompts(
+  rows: Sequence[Sequence[int]], lengths: Sequence[int], pad_id: int
+) -> tuple[np.ndarray, np.ndarray]:
+  """Left-padded prompts int32 [B, P] and their mask float32 [B, P].
+
+  P is the smallest of lengths that fits the longest row.
+  """
+  longest = max(map(len, rows))
+  length = min((n for n in lengths if n >= longest), default=max(lengths))
+  tokens = np.full((len(rows), length), pad_id, np.int32)
+  mask = np.zeros((len(rows), length), np.float32)
+  for b, row in enumerate(rows):
+    if row:
+      tokens[b, -len(row) :] = row
+      mask[b, -len(row) :] = 1
+  return tokens, mask
+
+
+def encode(tokenizer: Tokenizer, text: str, limit: int) -> list[int]:
+  """Token ids of a prompt; what is over the limit is cut from the middle.
+
+  The head names the task and the tail asks for the kernel; the end of a long
+  attempt is what can be spared.
+  """
+  ids = tokenizer.encode(text)
+  if len(ids) <= limit:
+    return ids
+  tail = limit // 4
+  return ids[: limit - tail] + ids[-tail:]
+
+
+def _prompt(task: Task, rollout: Rollout) -> str:
+  if not rollout.turns:
+    return prompts.first_turn(task)
+  last = rollout.turns[-1]
+  return prompts.next_turn(
+    task, last.source, last.result.status, last.result.log
+  )
+
+
+def _write(
+  sampler: Sampler, key: jax.Array, texts: Sequence[str]
+) -> list[Turn]:
+  """A completion for each prompt, verdicts still missing.
+
+  Prompts of similar length share a call, so that few tokens are padding; rows
+  that a call has left are filled with empty prompts.
+  """
+  limit = max(sampler.prompt_lengths)
+  ids = [encode(sampler.tokenizer, text, limit) for text in texts]
+  order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+  turns: list[Turn | None] = [None] * len(ids)
+  for start in range(0, len(order), sampler.rows):
+    chunk = order[start : start + sampler.rows]
+    rows = [ids[i] for i in chunk]
+    rows += [[sampler.tokenizer.end_id]] * (sampler.rows - len(chunk))
+    tokens, mask = pad_prompts(
+      rows, sampler.prompt_lengths, sampler.tokenizer.pad_id
+    )
+    sampled = jax.device_get(
+      sampler.policy.sample(
+        sampler.params,
+        jax.random.fold_in(key, start),
+        tokens,
+        mask,
+        sampler.temperature,
+      )
+    )
+    for b, i in enumerate(chunk):
+      row = jax.tree.map(lambda x, b=b: x[b], sampled)
+      text = sampler.tokenizer.decode(row.tokens[row.mask > 0])
+      source = prompts.extract(text)
+      turns[i] = Turn(ids[i], *row, source, None)
+  return turns

@@ -1,0 +1,1 @@
+"""Loops: supervised training, reinforcement, evaluation, whole runs."""

@@ -1,0 +1,48 @@
+"""Checkpoints that a SIGKILL cannot spoil."""
+
+import os
+import pathlib
+from typing import TypeVar
+
+import orbax.checkpoint as ocp
+
+State = TypeVar("State")
+
+
+class Checkpoints:
+  """Numbered states in a directory; a context manager.
+
+  A state appears whole or not at all. Saving returns when it is on disk, so
+  that a killed run loses at most the step it was in.
+  """
+
+  def __init__(self, directory: str | os.PathLike, keep: int = 2) -> None:
+    """Opens or makes the directory; the oldest states above `keep` go."""
+    self._manager = ocp.CheckpointManager(
+      pathlib.Path(directory).absolute(),
+      options=ocp.CheckpointManagerOptions(max_to_keep=keep),
+    )
+
+  def save(self, step: int, state: State) -> None:
+    """Stores the state after `step` steps."""
+    self._manager.save(step, args=ocp.args.StandardSave(state))
+    self._manager.wait_until_finished()
+
+  def restore(self, like: State) -> tuple[int, State]:
+    """The latest step and its state; (0, like) if there is none.
+
+    Args:
+      like: a state of the same structure, shapes and dtypes.
+    """
+    step = self._manager.latest_step()
+    if step is None:
+      return 0, like
+    return step, self._manager.restore(
+      step, args=ocp.args.StandardRestore(like)
+    )
+
+  def __enter__(self) -> "Checkpoints":
+    return self
+
+  def __exit__(self, *_: object) -> None:
+    self._manager.close()

@@ -1,0 +1,98 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxkern.learning import losses
+
+LOG = np.log(np.array([[0.5, 0.2, 0.9], [0.4, 0.8, 0.7]], np.float32))
+MASK = np.array([[1, 1, 0], [1, 0, 0]], np.float32)
+ONES = np.ones(2, np.float32)
+
+
+def surrogate(ratio, advantage, **options):
+  """The loss of a single token with this ratio."""
+  new = jnp.log(jnp.array([[ratio]]))
+  old = jnp.zeros((1, 1))
+  return losses.clipped_surrogate(
+    new, old, jnp.array([advantage]), jnp.ones((1, 1)), **options
+  )
+
+
+def test_cross_entropy_is_minus_log_p_over_the_mask():
+  got = losses.cross_entropy(LOG, MASK)
+  np.testing.assert_allclose(got.total, -np.log(0.5 * 0.2 * 0.4), rtol=1e-6)
+  assert got.weight == got.tokens == 3
+
+
+@pytest.mark.parametrize(
+  ("ratio", "advantage", "expected", "clipped"),
+  [
+    (1.1, 2.0, -2.2, 0),  # inside
+    (1.5, 2.0, -2.56, 1),  # 1.28 * 2
+    (0.5, 2.0, -1.0, 0),  # moving back is followed
+    (0.5, -2.0, 1.6, 1),  # 0.8 * 2
+    (1.5, -2.0, 3.0, 0),
+  ],
+)
+def test_surrogate_follows_the_ratio_until_its_bound(
+  ratio, advantage, expected, clipped
+):
+  got = surrogate(ratio, advantage)
+  np.testing.assert_allclose(got.total, expected, rtol=1e-5)
+  assert got.metrics["clip_fraction"] == clipped
+
+
+def test_clipped_tokens_have_no_gradient():
+  slope = jax.grad(lambda r: surrogate(r, 1.0).total)
+  assert slope(1.5) == 0
+  np.testing.assert_allclose(slope(1.1), -1.0, rtol=1e-5)
+
+
+def test_on_policy_gradient_is_minus_advantage():
+  advantages = np.array([0.5, -1.0], np.float32)
+  gradient = jax.grad(
+    lambda x: losses.clipped_surrogate(x, LOG, advantages, MASK).total
+  )(LOG)
+  expected = -advantages[:, None] * MASK
+  np.testing.assert_allclose(gradient, expected, rtol=1e-6)
+
+
+def test_weight_is_tokens_or_rows_times_length():
+  args = (LOG, LOG, ONES, MASK)
+  assert losses.clipped_surrogate(*args).weight == 3
+  assert losses.clipped_surrogate(*args, length=10).weight == 20
+
+
+def test_padding_rows_have_no_weight():
+  mask = MASK * np.array([[1], [0]], np.float32)
+  got = losses.clipped_surrogate(LOG, LOG, ONES, mask, length=10)
+  assert got.weight == 10
+  assert got.tokens == 2
+
+
+def test_kl_is_k3_and_pulls_towards_the_sampling_policy():
+  got = surrogate(2.0, 0.0, kl=0.5)
+  k3 = 2 - 1 - np.log(2)
+  np.testing.assert_allclose(got.total, 0.5 * k3, rtol=1e-6)
+  np.testing.assert_allclose(got.metrics["approx_kl"], k3, rtol=1e-6)
+  assert jax.grad(lambda r: surrogate(r, 0.0, kl=0.5).total)(2.0) > 0
+
+
+def test_entropy_metric_sums_minus_log_p_over_the_mask():
+  got = losses.clipped_surrogate(LOG, LOG, ONES, MASK)
+  np.testing.assert_allclose(
+    got.metrics["entropy"], -np.log(0.5 * 0.2 * 0.4), rtol=1e-6
+  )
+  assert got.metrics["approx_kl"] == 0
+
+
+def test_log_probs_outside_the_mask_do_not_matter():
+  wild = np.where(MASK > 0, LOG, 1e4).astype(np.float32)
+  got = losses.clipped_surrogate(wild, LOG, ONES, MASK)
+  np.testing.assert_allclose(got.total, -3.0, rtol=1e-6)
+
+
+def test_shapes_that_differ_are_an_error():
+  with pytest.raises(AssertionError):
+    losses.cross_entropy(LOG, MASK[:, :2])
