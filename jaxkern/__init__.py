@@ -1,0 +1,1 @@
+"""Teaching models to write fast GPU kernels."""

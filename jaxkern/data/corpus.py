@@ -16,9 +16,9 @@ import numpy as np
 import tqdm
 
 from jaxkern.data import kernels, mutations, styles
+from jaxkern.data.jsonl import read_lines
 from jaxkern.evaluator import Evaluator, Request
 from jaxkern.tasks import suite
-from jaxkern.tasks.bundle import write_bundle
 
 _ATTEMPT_EVERY = 3  # One proposal in three is a repair.
 _DRAWS = 200
@@ -106,9 +106,8 @@ def verify(
   """Evaluates proposals and appends those that hold to the JSONL file `path`.
 
   What is in the file already is not evaluated again, so a killed run continues
-  where it stopped. Bundles are written to `problems/` beside the file. A
-  proposal whose source the evaluator refuses is left out; one whose attempt
-  turns out right is kept without the attempt.
+  where it stopped. A proposal whose source the evaluator refuses is left out;
+  one whose attempt turns out right is kept without the attempt.
 
   Returns:
     The corpus' examples of these proposals, in the order of the proposals.
@@ -129,7 +128,7 @@ def verify(
   ):
     for start in range(0, len(todo), _CHUNK):
       chunk = todo[start : start + _CHUNK]
-      for example in _evaluated(chunk, evaluator, path.parent / "problems"):
+      for example in _evaluated(chunk, evaluator):
         file.write(json.dumps(example._asdict()) + "\n")
         found[example.task, example.source] = example
       file.flush()
@@ -139,35 +138,19 @@ def verify(
 
 
 def load(path: str | os.PathLike) -> list[Example]:
-  """The examples in a corpus file; none if there is no file.
-
-  A last line without end is what a killed writer leaves: it is cut off.
-  """
-  path = pathlib.Path(path)
-  if not path.exists():
-    return []
-  with open(path, "rb+") as file:
-    text = file.read()
-    whole = text.rfind(b"\n") + 1
-    if whole < len(text):
-      file.truncate(whole)
-  lines = text[:whole].decode("utf-8").splitlines()
-  return [Example(**json.loads(line)) for line in lines]
+  """The examples in a corpus file; none if there is no file."""
+  return [Example(**record) for record in read_lines(path)]
 
 
 def _evaluated(
-  proposals: Sequence[Proposal],
-  evaluator: Evaluator,
-  problems: pathlib.Path,
+  proposals: Sequence[Proposal], evaluator: Evaluator
 ) -> Iterable[Example]:
-  requests = []
-  for proposal in proposals:
-    problem = problems / proposal.task
-    if not (problem / "problem.json").exists():
-      write_bundle(suite.get(proposal.task), problem)
-    for source in (proposal.source, proposal.attempt):
-      if source is not None:
-        requests.append(Request(problem=str(problem), source=source))
+  requests = [
+    Request(suite.get(proposal.task), source)
+    for proposal in proposals
+    for source in (proposal.source, proposal.attempt)
+    if source is not None
+  ]
   results = iter(evaluator.evaluate(requests))
   for proposal in proposals:
     right = next(results)

@@ -41,8 +41,19 @@ class Checkpoints:
       step, args=ocp.args.StandardRestore(like)
     )
 
+  @staticmethod
+  def latest(directory: str | os.PathLike) -> int:
+    """The latest step in a directory; 0 if there is none."""
+    directory = pathlib.Path(directory)
+    if not directory.exists():
+      return 0
+    with Checkpoints(directory) as checkpoints:
+      return checkpoints._manager.latest_step() or 0
+
   def __enter__(self) -> "Checkpoints":
+    """Returns itself."""
     return self
 
   def __exit__(self, *_: object) -> None:
+    """Closes the files."""
     self._manager.close()

@@ -52,28 +52,27 @@ def run(loss, batch, devices, microbatch=None, steps=2):
   sharded = shard(batch, devices, microbatch or 1)
   for _ in range(steps):
     state, metrics = update(state, sharded)
-  return jax.tree.map(lambda x: x[0], state), metrics
+  return jax.tree.map(lambda x: x[0], state.params), metrics
 
 
-@pytest.mark.parametrize(
-  "loss", [imitate, reinforce(kl=0.1), reinforce(length=5)]
-)
-@pytest.mark.parametrize("rows", [6, 5])
-def test_two_devices_and_microbatches_equal_one_device(loss, rows):
-  assert jax.local_device_count() >= 2
-  batch = uneven_batch(rows)
-  expected, expected_metrics = run(loss, batch, 1)
-  for devices, microbatch in [(2, None), (1, 2), (2, 1)]:
-    state, metrics = run(loss, batch, devices, microbatch)
-    jax.tree.map(
-      lambda a, b: np.testing.assert_allclose(a, b, atol=2e-5),
-      state.params,
-      expected.params,
-    )
-    for name, value in metrics.items():
-      np.testing.assert_allclose(
-        value, expected_metrics[name], rtol=1e-4, atol=1e-6, err_msg=name
-      )
+def assert_same(got, expected):
+  """Parameters and metrics agree within float32 rounding."""
+  jax.tree.map(
+    lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=2e-5),
+    got,
+    expected,
+  )
+
+
+@pytest.mark.parametrize("loss", [imitate, reinforce(kl=0.1, length=5)])
+def test_two_devices_equal_one_for_uneven_rows_and_masks(loss):
+  batch = uneven_batch(rows=5)
+  assert_same(run(loss, batch, devices=2), run(loss, batch, devices=1))
+
+
+def test_microbatches_on_two_devices_equal_one_pass_on_one():
+  loss, batch = reinforce(), uneven_batch(rows=5)
+  assert_same(run(loss, batch, 2, microbatch=2), run(loss, batch, 1))
 
 
 def test_one_step_of_gradient_descent_is_as_computed_by_hand():

@@ -1,0 +1,195 @@
+"""The ring: tasks, rollouts, verdicts, tournament, update, round and round."""
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxkern.learning import batch as batches
+from jaxkern.learning import update as updates
+from jaxkern.learning.batch import Batch
+from jaxkern.rewards import leap
+from jaxkern.rollout import collect
+from jaxkern.rollout.collect import Evaluate, Rollout, Sampler, Turn
+from jaxkern.tasks import suite
+from jaxkern.training.checkpoint import Checkpoints
+from jaxkern.training.metrics import Metrics
+
+
+def train(
+  sampler: Sampler,
+  task_names: Sequence[str],
+  evaluate: Evaluate,
+  directory: str | os.PathLike,
+  metrics: Metrics,
+  *,
+  seed: int,
+  steps: int,
+  prompts: int,
+  group_size: int,
+  turns: int,
+  t_min: int,
+  t_max: int,
+  gamma: float,
+  learning_rate: float,
+  clip_norm: float,
+  eps_low: float,
+  eps_high: float,
+  kl: float,
+  length: int,
+  minibatches: int,
+  microbatch: int | None,
+  say: Callable[[str], None] = print,
+) -> Any:
+  """LEAP (arXiv 2608.01804) from sampler.params; returns the parameters.
+
+  Step k is a function of (seed, k) and the state before it, and the state after
+  it is on disk before step k + 1 begins: a run that is killed and started again
+  takes the same steps.
+
+  Args:
+    prompts: tasks per step, G = group_size rollouts each, K = turns at most.
+    t_min, t_max: the gate; see `leap.expand`.
+    gamma: credit of earlier turns; see `leap.credit`.
+    eps_low, eps_high, kl, length: see `losses.clipped_surrogate`.
+    minibatches: optimiser steps that a step's rows are split over.
+    say: prints the line of each step.
+  """
+  optimizer = updates.make_optimizer(learning_rate, clip_norm=clip_norm)
+  loss = updates.reinforce(
+    eps_low=eps_low, eps_high=eps_high, kl=kl, length=length
+  )
+  update = updates.make_update(
+    sampler.policy,
+    optimizer,
+    loss,
+    temperature=sampler.temperature,
+    microbatch=microbatch,
+  )
+  devices = jax.local_device_count()
+  began = time.monotonic()
+  with Checkpoints(directory) as checkpoints:
+    start, state = checkpoints.restore(
+      updates.init_state(sampler.params, optimizer)
+    )
+    state = updates.replicate(state)
+    for step in range(start, steps):
+      rng = np.random.default_rng((seed, 2, step))
+      names = rng.choice(task_names, prompts, replace=len(task_names) < prompts)
+      sampler = sampler._replace(params=updates.unreplicate(state).params)
+      groups, seconds = collect.collect(
+        sampler,
+        jax.random.fold_in(jax.random.key(seed), step),
+        [suite.get(str(name)) for name in names],
+        evaluate,
+        group_size=group_size,
+        turns=turns,
+        gate=lambda failures: leap.expand(failures, t_min, t_max),
+      )
+      middle = time.monotonic()
+      rows = credited_turns(groups, gamma)
+      values = {}
+      for part in _split(rows, minibatches, rng):
+        batch = make_batch(part, sampler)
+        sharded = batches.shard(batch, devices, microbatch or 1)
+        state, values = update(state, sharded)
+        values = {name: float(x) for name, x in values.items()}
+      checkpoints.save(step + 1, updates.unreplicate(state))
+      values |= summarise(groups, turns, t_min, t_max)
+      values |= {f"seconds_{k}": x for k, x in seconds._asdict().items()}
+      values["seconds_updating"] = time.monotonic() - middle
+      metrics.write(step, values, "rl")
+      left = (time.monotonic() - began) / (step + 1 - start)
+      say(_line(step, steps, values, turns, left * (steps - step - 1)))
+  return updates.unreplicate(state).params
+
+
+def credited_turns(
+  groups: Sequence[Sequence[Rollout]], gamma: float
+) -> list[tuple[Turn, float]]:
+  """Every turn with its advantage; those of advantage 0 teach nothing."""
+  rows = []
+  for group in groups:
+    advantages = leap.advantages(np.array([r.success_turn for r in group]))
+    for rollout, advantage in zip(group, advantages, strict=True):
+      credits = leap.credit(float(advantage), len(rollout.turns), gamma)
+      rows += zip(rollout.turns, credits.tolist(), strict=True)
+  return [
+    (turn, credit)
+    for turn, credit in rows
+    if credit != 0 and turn.result.status != "infra_error"
+  ]
+
+
+def make_batch(rows: Sequence[tuple[Turn, float]], sampler: Sampler) -> Batch:
+  """Rows of one update; completions cut to a multiple of 32 tokens."""
+  turns = [turn for turn, _ in rows]
+  prompts, prompt_mask = collect.pad_prompts(
+    [turn.prompt for turn in turns],
+    sampler.prompt_lengths,
+    sampler.tokenizer.pad_id,
+  )
+  longest = int(max(turn.mask.sum() for turn in turns))
+  length = min(-(-longest // 32) * 32, len(turns[0].tokens))
+  return Batch(
+    prompts,
+    prompt_mask,
+    np.stack([turn.tokens[:length] for turn in turns]),
+    np.stack([turn.mask[:length] for turn in turns]),
+    np.stack([turn.log_probs[:length] for turn in turns]),
+    np.array([credit for _, credit in rows], np.float32),
+    jax.tree.map(lambda *x: np.stack(x), *[turn.trace for turn in turns]),
+  )
+
+
+def summarise(
+  groups: Sequence[Sequence[Rollout]], turns: int, t_min: int, t_max: int
+) -> dict[str, float]:
+  """Pass rates by turn, fate of the groups, statuses of all turns."""
+  rollouts = [rollout for group in groups for rollout in group]
+  values = {
+    f"pass@{k}": float(np.mean([r.success_turn <= k for r in rollouts]))
+    for k in range(1, turns + 1)
+  }
+  failures = [sum(r.success_turn > 1 for r in group) for group in groups]
+  values["groups_easy"] = sum(n < t_min for n in failures)
+  values["groups_hopeless"] = sum(n > t_max for n in failures)
+  values["groups_expanded"] = sum(t_min <= n <= t_max for n in failures)
+  statuses = Counter(t.result.status for r in rollouts for t in r.turns)
+  values |= {f"status/{status}": n for status, n in sorted(statuses.items())}
+  values["distinct_kernels"] = len(
+    {(r.task, t.source) for r in rollouts for t in r.turns}
+  )
+  return values
+
+
+def _split(rows: list, parts: int, rng: np.random.Generator) -> list[list]:
+  """At most `parts` random lists of about equal length, none empty."""
+  order = rng.permutation(len(rows))
+  return [
+    [rows[i] for i in part]
+    for part in np.array_split(order, parts)
+    if len(part)
+  ]
+
+
+def _line(step: int, steps: int, values: dict, turns: int, left: float) -> str:
+  """What a person watching wants to know of a step."""
+  passed = "/".join(
+    f"{100 * values[f'pass@{k}']:.0f}" for k in range(1, turns + 1)
+  )
+  return (
+    f"rl {step + 1}/{steps}  passed by turn {passed} %  "
+    f"groups: {values['groups_expanded']} expanded, "
+    f"{values['groups_easy']} easy, {values['groups_hopeless']} hopeless  "
+    f"sampling {values['seconds_sampling']:.1f} s, "
+    f"evaluating {values['seconds_evaluating']:.1f} s "
+    f"(compilers {values['seconds_compiling']:.1f} s, "
+    f"runs {values['seconds_running']:.1f} s), "
+    f"updating {values['seconds_updating']:.1f} s  "
+    f"{int(left // 60)}:{int(left % 60):02d} left"
+  )

@@ -1,0 +1,236 @@
+"""A whole run: corpus, warm start, reinforcement, and what they were worth."""
+
+import contextlib
+import json
+import os
+import pathlib
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ml_collections import ConfigDict
+
+from jaxkern import config as configs
+from jaxkern import models
+from jaxkern.data import corpus
+from jaxkern.data.corpus import Example
+from jaxkern.evaluator import Evaluator, Request
+from jaxkern.rollout import prompts
+from jaxkern.rollout.collect import Sampler
+from jaxkern.tasks import suite
+from jaxkern.tokenizer import Tokenizer
+from jaxkern.training import evaluation, report, rl, sft
+from jaxkern.training.checkpoint import Checkpoints
+from jaxkern.training.metrics import Metrics
+
+
+def run(config: ConfigDict, workdir: str | os.PathLike, name: str) -> dict:
+  """Runs all stages in `workdir`, or those that a former call left undone.
+
+  Leaves corpus.jsonl, tokenizer.json, sft/ and rl/ (checkpoints),
+  metrics.jsonl, before.jsonl and after.jsonl (every sampled kernel with its
+  verdict), summary.json and report.html; see docs/runs.md.
+
+  Args:
+    config: see configs/leap.py.
+    workdir: of this config's run, made if missing.
+    name: of the config, for the summary.
+
+  Returns:
+    The summary.
+
+  Raises:
+    ValueError: workdir holds a run of another config, or the config is wrong.
+    OSError: workdir cannot be written.
+  """
+  workdir = pathlib.Path(workdir)
+  configs.keep(config, workdir)
+  clock = _Clock(workdir / "stage_seconds.json")
+  with Evaluator(
+    config.device, compile_workers=config.compile_workers
+  ) as evaluator:
+    print(evaluator.describe(), flush=True)
+
+    with clock.stage("corpus"):
+      names = suite.names(split="train")
+      proposals = corpus.propose(names, config.seed, config.corpus.count)
+      examples = corpus.verify(proposals, evaluator, workdir / "corpus.jsonl")
+    tokenizer = _tokenizer(workdir, examples, config.vocab_size)
+    policy = make_policy(config, tokenizer)
+
+    def evaluate(pairs: Sequence) -> list:
+      return evaluator.evaluate(
+        [
+          Request(task, source, run_timeout_s=config.run_timeout_s)
+          for task, source in pairs
+        ]
+      )
+
+    def sampler(params: Any, temperature: float) -> Sampler:
+      return Sampler(
+        policy,
+        params,
+        tokenizer,
+        tuple(config.prompt_lengths),
+        config.rows,
+        temperature,
+      )
+
+    def judge(params: Any, label: str) -> dict:
+      with clock.stage(label):
+        records = evaluation.evaluate_policy(
+          sampler(params, config.evaluation.temperature),
+          suite.names(split="test")[: config.evaluation.tasks],
+          evaluate,
+          workdir / f"{label}.jsonl",
+          seed=config.seed + 1,
+          samples=config.evaluation.samples,
+          turns=config.rl.turns,
+          label=f"evaluating {label}",
+        )
+      return evaluation.pass_rates(records, config.rl.turns)
+
+    resume = {
+      stage: Checkpoints.latest(workdir / stage) for stage in ("sft", "rl")
+    }
+    with Metrics(workdir, resume=resume) as metrics:
+      with clock.stage("sft"):
+        params = sft.train(
+          policy,
+          examples,
+          tokenizer,
+          workdir / "sft",
+          metrics,
+          seed=config.seed,
+          prompt_lengths=tuple(config.prompt_lengths),
+          longest=config.model.max_new_tokens,
+          microbatch=config.microbatch,
+          **config.sft,
+        )
+      before = judge(params, "before")
+      with clock.stage("rl"):
+        params = rl.train(
+          sampler(params, config.rl_temperature),
+          names,
+          evaluate,
+          workdir / "rl",
+          metrics,
+          seed=config.seed,
+          length=config.model.max_new_tokens,
+          microbatch=config.microbatch,
+          **config.rl,
+        )
+    after = judge(params, "after")
+    device = evaluator.describe()
+
+  summary = {
+    "before": before,
+    "after": after,
+    "seconds": sum(clock.seconds.values()),
+    "stage_seconds": clock.seconds,
+    "device": device,
+    "seed": config.seed,
+    "config": name,
+  }
+  _write(workdir / "summary.json", summary)
+  print(table(summary), flush=True)
+  print(f"report: {report.render(workdir)}", flush=True)
+  return summary
+
+
+def table(summary: dict) -> str:
+  """Pass rates before and after, with intervals."""
+  turns = [k for k in summary["before"] if k.endswith(tuple("123456789"))]
+  lines = ["          " + "".join(f"{turn:>22}" for turn in turns)]
+  for when in ("before", "after"):
+    rates = summary[when]
+    cells = ""
+    for turn in turns:
+      low, high = rates[f"{turn}_interval"]
+      cell = f"{100 * rates[turn]:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+      cells += f"{cell:>22}"
+    lines.append(f"{when:<10}{cells}")
+  return "\n".join(
+    [
+      *lines,
+      f"% of {summary['after']['n']} kernels for test tasks that passed by "
+      f"that turn, with 95 % intervals; {summary['seconds']:.0f} s",
+    ]
+  )
+
+
+def make_policy(config: ConfigDict, tokenizer: Tokenizer) -> models.Policy:
+  """The policy of a run."""
+  return models.make(
+    config.model,
+    vocab_size=tokenizer.vocab_size,
+    end_id=tokenizer.end_id,
+    pad_id=tokenizer.pad_id,
+  )
+
+
+def load(workdir: str | os.PathLike) -> tuple[ConfigDict, Tokenizer, Any]:
+  """The config, tokenizer and latest parameters of a run.
+
+  Raises:
+    ValueError: the directory holds no run, or none that has trained yet.
+  """
+  workdir = pathlib.Path(workdir)
+  if not (workdir / "config.json").exists():
+    raise ValueError(f"checkpoint: expected a run's directory, got {workdir}")
+  config = ConfigDict(json.loads((workdir / "config.json").read_text()))
+  for stage in ("rl", "sft"):
+    if Checkpoints.latest(workdir / stage):
+      tokenizer = Tokenizer.load(workdir / "tokenizer.json")
+      with Checkpoints(workdir / stage) as checkpoints:
+        state = checkpoints.restore(None)[1]
+      return config, tokenizer, state["params"]
+  raise ValueError(f"checkpoint: the run in {workdir} has not trained yet")
+
+
+def _tokenizer(
+  workdir: pathlib.Path, examples: Sequence[Example], vocab_size: int
+) -> Tokenizer:
+  """Trained once on the corpus as the policy will see it."""
+  path = workdir / "tokenizer.json"
+  if not path.exists():
+    if not examples:
+      raise ValueError("corpus: no kernel of the corpus passed the evaluator")
+    Tokenizer.train(_texts(examples), vocab_size).save(path)
+  return Tokenizer.load(path)
+
+
+def _texts(examples: Sequence[Example]) -> Iterator[str]:
+  for example in examples:
+    task = suite.get(example.task)
+    yield prompts.first_turn(task) + example.source
+    if example.attempt is not None:
+      yield prompts.next_turn(
+        task, example.attempt, example.status, example.log
+      )
+
+
+def _write(path: pathlib.Path, values: dict) -> None:
+  temporary = path.with_suffix(".tmp")
+  temporary.write_text(json.dumps(values, indent=2) + "\n")
+  temporary.rename(path)
+
+
+class _Clock:
+  """Seconds by stage, summed over the calls that a run took."""
+
+  def __init__(self, path: pathlib.Path):
+    self._path = path
+    self.seconds: dict[str, float] = (
+      json.loads(path.read_text()) if path.exists() else {}
+    )
+
+  @contextlib.contextmanager
+  def stage(self, name: str) -> Iterator[None]:
+    start = time.monotonic()
+    try:
+      yield
+    finally:
+      spent = time.monotonic() - start
+      self.seconds[name] = self.seconds.get(name, 0.0) + spent
+      _write(self._path, self.seconds)
