@@ -3,12 +3,15 @@
 import json
 import os
 import pathlib
-from collections.abc import Mapping
 from typing import Any
 
 
-def keep(config: Mapping[str, Any], directory: str | os.PathLike) -> None:
+def keep(config: dict[str, Any], directory: str | os.PathLike) -> None:
   """Stores a config as config.json in a run's directory, made if missing.
+
+  Args:
+    config: plain values, e.g. ConfigDict.to_dict().
+    directory: of the run.
 
   Raises:
     ValueError: the directory holds a run of another config; says where the two
@@ -18,7 +21,7 @@ def keep(config: Mapping[str, Any], directory: str | os.PathLike) -> None:
   directory = pathlib.Path(directory)
   directory.mkdir(parents=True, exist_ok=True)
   path = directory / "config.json"
-  wanted = json.loads(json.dumps(_plain(config)))
+  wanted = json.loads(json.dumps(config))
   if path.exists():
     stored = json.loads(path.read_text())
     different = _differences(stored, wanted)
@@ -31,12 +34,6 @@ def keep(config: Mapping[str, Any], directory: str | os.PathLike) -> None:
   temporary = path.with_suffix(".tmp")
   temporary.write_text(json.dumps(wanted, indent=2) + "\n")
   temporary.rename(path)
-
-
-def _plain(config: Any) -> Any:
-  if isinstance(config, Mapping):
-    return {key: _plain(config[key]) for key in config}
-  return list(config) if isinstance(config, tuple) else config
 
 
 def _differences(stored: Any, wanted: Any, name: str = "") -> list[str]:

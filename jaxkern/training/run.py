@@ -44,7 +44,7 @@ def run(config: ConfigDict, workdir: str | os.PathLike, name: str) -> dict:
     OSError: workdir cannot be written.
   """
   workdir = pathlib.Path(workdir)
-  configs.keep(config, workdir)
+  configs.keep(config.to_dict(), workdir)
   clock = _Clock(workdir / "stage_seconds.json")
   with Evaluator(
     config.device, compile_workers=config.compile_workers

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from flax import jax_utils
 
 from jaxkern.learning.batch import Batch, shard
 from jaxkern.learning.update import (
@@ -47,12 +48,13 @@ def run(loss, batch, devices, microbatch=None, steps=2):
   """Parameters and metrics after some steps on that many devices."""
   optimizer = make_optimizer(0.01, clip_norm=0.5, weight_decay=0.1)
   update = make_update(POLICY, optimizer, loss, microbatch=microbatch)
-  state = init_state(params(), optimizer)
-  state = jax.tree.map(lambda x: jnp.stack([x] * devices), state)
+  state = jax_utils.replicate(
+    init_state(params(), optimizer), jax.local_devices()[:devices]
+  )
   sharded = shard(batch, devices, microbatch or 1)
   for _ in range(steps):
     state, metrics = update(state, sharded)
-  return jax.tree.map(lambda x: x[0], state.params), metrics
+  return unreplicate(state).params, metrics
 
 
 def assert_same(got, expected):

@@ -1,0 +1,105 @@
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from jaxkern.tasks.bundle import write_bundle
+
+from .conftest import KERNEL
+
+
+@pytest.fixture(scope="module")
+def bundle(task, tmp_path_factory):
+  directory = tmp_path_factory.mktemp("cli") / "bundle"
+  write_bundle(task, directory, seed=0)
+  return directory
+
+
+def jaxkern_eval(*arguments, stdin=""):
+  program = pathlib.Path(sys.executable).parent / "jaxkern-eval"
+  return subprocess.run(
+    [program, *map(str, arguments)],
+    input=stdin,
+    capture_output=True,
+    text=True,
+    timeout=60,
+  )
+
+
+def test_one_json_object_per_kernel_in_order(bundle, cache_dir, tmp_path):
+  good = tmp_path / "good.cu"
+  good.write_text(KERNEL)
+  bad = tmp_path / "bad.cu"
+  bad.write_text("nonsense")
+  done = jaxkern_eval(
+    f"--bundle={bundle}",
+    "--device=cpu",
+    f"--cache_dir={cache_dir}",
+    "--repetitions=3",
+    bad,
+    good,
+    "-",
+    stdin=KERNEL,
+  )
+  assert done.returncode == 0
+  assert done.stderr.startswith("cpu: ")
+  objects = [json.loads(line) for line in done.stdout.splitlines()]
+  assert [o["file"] for o in objects] == [str(bad), str(good), "-"]
+  assert [o["status"] for o in objects] == ["compile_error", "ok", "ok"]
+  assert len(objects[1]["times_us"]) == 3
+  assert set(objects[1]) == {
+    "file",
+    "status",
+    "stage",
+    "log",
+    "max_abs_error",
+    "max_rel_error",
+    "mismatches",
+    "times_us",
+    "baseline_us",
+    "speedup",
+    "device",
+    "compile_s",
+    "queue_s",
+    "run_s",
+    "cache_hit",
+    "resources",
+  }
+
+
+def test_help_is_no_error():
+  done = jaxkern_eval("--help")
+  assert done.returncode == 0
+  assert "--bundle=DIR" in done.stdout
+
+
+@pytest.mark.parametrize(
+  "arguments, message",
+  [
+    ([], "--bundle: expected a directory"),
+    (["--bundle={bundle}"], "expected at least one kernel file"),
+    (
+      ["--bundle={bundle}", "/no/kernel.cu"],
+      "/no/kernel.cu: expected a readable",
+    ),
+    (["--bundle={bundle}", "--colour=red", "-"], "unknown flag --colour"),
+    (["--bundle={bundle}", "--repetitions", "-"], "expected --flag=value"),
+    (
+      ["--bundle={bundle}", "--repetitions=x", "-"],
+      "--repetitions: expected a",
+    ),
+    (["--bundle={bundle}", "--device=tpu", "-"], "device: expected"),
+    (["--bundle={bundle}", "--compiler=/no/cc", "-"], "/no/cc"),
+    (["--bundle=/no/bundle", "-"], "/no/bundle/problem.json: expected"),
+  ],
+)
+def test_wrong_usage_is_one_line_and_exit_2(bundle, arguments, message):
+  done = jaxkern_eval(*(a.format(bundle=bundle) for a in arguments))
+  assert done.returncode == 2
+  assert done.stdout == ""
+  errors = [e for e in done.stderr.splitlines() if not e.startswith("cpu: ")]
+  assert len(errors) == 1
+  assert errors[0].startswith("jaxkern-eval: ")
+  assert message in errors[0]

@@ -1,0 +1,282 @@
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from jaxkern.evaluator import Evaluator, Request
+from jaxkern.tasks.bundle import write_bundle
+
+from .conftest import KERNEL, kernel, make_task
+
+
+def judge(evaluator, task, source, **options):
+  return evaluator.evaluate([Request(task, source, **options)])[0]
+
+
+def test_right_kernel_is_ok(evaluator, task):
+  result = judge(evaluator, task, KERNEL)
+  assert (result.status, result.stage, result.log) == ("ok", "check", "")
+  assert result.mismatches == 0
+  assert result.times_us == []
+  assert result.device.startswith("cpu: ")
+  assert result.resources.registers == -1
+
+
+def test_second_build_of_a_kernel_is_a_cache_hit(evaluator, task):
+  source = KERNEL + "// not seen before\n"
+  assert not judge(evaluator, task, source).cache_hit
+  assert judge(evaluator, task, source).cache_hit
+
+
+def test_timed_cases_are_timed_against_the_baseline(evaluator, task):
+  result = judge(evaluator, task, KERNEL, repetitions=7)
+  assert result.status == "ok"
+  assert len(result.times_us) == 7
+  assert all(t > 0 for t in result.times_us)
+  assert result.baseline_us > 0
+  assert result.speedup == pytest.approx(
+    result.baseline_us / sorted(result.times_us)[3]
+  )
+
+
+# Statuses of kernels that do one thing wrong, and what their logs say.
+FAULTS = {
+  "wrong_answer": (
+    kernel("if (i < n) y[i] = a * x[i] + (i == 3);"),
+    "check",
+    "y[3] = 2.5, expected 1.5",
+  ),
+  "never_written": (
+    kernel("if (i < 4) y[i] = a * x[i];"),
+    "check",
+    "y[4] = never written, expected 1.5",
+  ),
+  "modified_input": (
+    kernel("if (i < n) y[i] = a * x[i]; ((float*)x)[0] = 7;"),
+    "check",
+    "modified its input x",
+  ),
+  "nonfinite": (
+    kernel("if (i < n) y[i] = a * x[i] / 0.0f;"),
+    "check",
+    "NaN or Inf",
+  ),
+  "extract_error": ("  \n", "extract", 'extern "C" int launch(const float* x'),
+  "compile_error": (
+    kernel("y[i] = undeclared;"),
+    "compile",
+    "kernel.cu:4:10: error: 'undeclared' was not declared",
+  ),
+  "other_signature": (
+    KERNEL.replace("float a,\n", "double a,\n"),
+    "compile",
+    "signature:",
+  ),
+  "link_error": (
+    KERNEL.replace("int launch(", "int lunch("),
+    "link",
+    "undefined symbol: launch",
+  ),
+  "launch_error": (
+    KERNEL.replace("64, 0, stream", "2048, 0, stream"),
+    "run",
+    "cudaErrorInvalidConfiguration",
+  ),
+  "segfault": (
+    KERNEL.replace("  scale<<<", "  *(volatile int*)8 = 1; scale<<<"),
+    "run",
+    "egmentation fault",
+  ),
+  "exit": (
+    "#include <cstdlib>\n"
+    + KERNEL.replace("  scale<<<", "  exit(0); scale<<<"),
+    "run",
+    "exited with code 0 instead of returning from launch",
+  ),
+  "divergent_barrier": (
+    kernel("if (i < 3) __syncthreads(); if (i < 9) __syncwarp(); y[0] = 1;"),
+    "run",
+    "barrier",
+  ),
+  "out_of_memory": (
+    KERNEL.replace(
+      "  scale<<<",
+      "  void* p; for (int i = 0; i < 100; ++i) { int e = cudaMalloc(&p,"
+      " (size_t)1 << 30); if (e) return e; }\n  scale<<<",
+    ),
+    "run",
+    "",
+  ),
+  "unsupported": (
+    kernel('asm volatile("mov.u32 %0, %%laneid;" : "=r"(n));'),
+    "compile",
+    "PTX",
+  ),
+  "timeout": (kernel("while (true) ((volatile float*)y)[i] = 1;"), "run", "3"),
+}
+STATUSES = {
+  "never_written": "wrong_answer",
+  "modified_input": "wrong_answer",
+  "other_signature": "compile_error",
+  "segfault": "runtime_error",
+  "exit": "runtime_error",
+  "divergent_barrier": "runtime_error",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_has_its_status_and_a_log_without_paths(evaluator, task, fault):
+  source, stage, log = FAULTS[fault]
+  timeout = 0.5 if fault == "timeout" else 20.0
+  result = judge(evaluator, task, source, run_timeout_s=timeout)
+  assert (result.status, result.stage) == (STATUSES.get(fault, fault), stage), (
+    result.log
+  )
+  assert log in result.log
+  assert "/tmp" not in result.log and "/home" not in result.log
+  assert len(result.log) <= 2000
+
+
+def test_results_keep_the_order_and_faults_do_not_spread(evaluator, task):
+  sources = [KERNEL, FAULTS["segfault"][0], KERNEL, "nonsense", KERNEL]
+  results = evaluator.evaluate([Request(task, s) for s in sources])
+  assert [r.status for r in results] == [
+    "ok",
+    "runtime_error",
+    "ok",
+    "compile_error",
+    "ok",
+  ]
+
+
+def test_submissions_come_back_as_they_finish(evaluator, task):
+  slow = evaluator.submit(Request(task, FAULTS["timeout"][0], 0, 60.0, 0.7))
+  quick = evaluator.submit(Request(task, "nonsense"))
+  assert evaluator.next()[0] == quick
+  assert evaluator.next(timeout_s=0.01) is None
+  ticket, result = evaluator.next(timeout_s=30)
+  assert (ticket, result.status) == (slow, "timeout")
+  assert evaluator.next() is None
+
+
+def test_result_survives_pickle_and_becomes_a_dict(evaluator, task):
+  result = judge(evaluator, task, FAULTS["wrong_answer"][0])
+  fields = result.to_dict()
+  assert fields["status"] == "wrong_answer"
+  assert fields["mismatches"] == 2  # one in each case
+  assert pickle.loads(pickle.dumps(result)).to_dict() == fields
+  assert repr(result).startswith("Result(status='wrong_answer', stage='check'")
+
+
+def test_bundle_directory_is_as_good_as_its_task(evaluator, task, tmp_path):
+  write_bundle(task, tmp_path / "bundle", seed=0)
+  assert judge(evaluator, tmp_path / "bundle", KERNEL).status == "ok"
+
+
+def test_equal_contents_share_a_bundle_and_others_do_not(evaluator, cache_dir):
+  for value in (2.5, 2.5, 3.5):
+    assert judge(evaluator, make_task(value), KERNEL).status == "ok"
+  written = [
+    p for p in (cache_dir / "bundles").iterdir() if "3.5" not in p.name
+  ]
+  contents = {(p / "case0.x.npy").read_bytes() for p in written}
+  assert len(contents) == len(written)
+  assert not any(p.name.startswith(".") for p in written)
+
+
+@pytest.mark.parametrize(
+  "options, message",
+  [
+    ({"device": "tpu"}, 'device: expected "cpu" or "cuda", got "tpu"'),
+    ({"compiler": "/no/such/compiler"}, "compiler"),
+    ({"run_workers": 0}, "run_workers: expected at least 1, got 0"),
+    ({"cache_dir": "/proc/none"}, "cache_dir: expected a writable directory"),
+  ],
+)
+def test_misuse_is_a_value_error(cache_dir, options, message):
+  with pytest.raises(ValueError, match=message):
+    Evaluator(**({"cache_dir": cache_dir} | options))
+
+
+def test_malformed_request_is_a_value_error(evaluator, task, tmp_path):
+  with pytest.raises(ValueError, match="repetitions: expected 0 to 1000"):
+    judge(evaluator, task, KERNEL, repetitions=5000)
+  with pytest.raises(ValueError, match="problem.json: expected a readable"):
+    judge(evaluator, tmp_path, KERNEL)
+
+
+def test_closed_evaluator_refuses(cache_dir, task):
+  evaluator = Evaluator(cache_dir=cache_dir)
+  evaluator.close()
+  evaluator.close()
+  with pytest.raises(ValueError, match="closed"):
+    judge(evaluator, task, KERNEL)
+
+
+DRIVER = """
+import pathlib, sys
+from jaxkern.evaluator import Evaluator, Request
+bundle, cache, source = sys.argv[1:]
+with Evaluator(cache_dir=cache) as evaluator:
+  print("ready", flush=True)
+  evaluator.evaluate([Request(bundle, source, 0, 60.0, 60.0)])
+"""
+
+
+def start_driver(task, tmp_path):
+  """A process that evaluates an endless kernel."""
+  bundle = tmp_path / "bundle"
+  write_bundle(task, bundle, seed=0)
+  environment = os.environ | {"TMPDIR": str(tmp_path)}
+  arguments = [str(bundle), str(tmp_path / "cache"), FAULTS["timeout"][0]]
+  driver = subprocess.Popen(
+    [sys.executable, "-c", DRIVER, *arguments],
+    stdout=subprocess.PIPE,
+    stderr=subprocess.PIPE,
+    env=environment,
+    text=True,
+  )
+  assert driver.stdout.readline() == "ready\n"
+  time.sleep(0.5)
+  return driver
+
+
+def others_alive(mark: str) -> bool:
+  """Whether a process has `mark` in its environment or command line."""
+  for pid in filter(str.isdigit, os.listdir("/proc")):
+    for name in ("environ", "cmdline"):
+      try:
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+          if mark.encode() in file.read():
+            return True
+      except OSError:
+        pass  # It ended meanwhile.
+  return False
+
+
+def check_all_gone(tmp_path):
+  deadline = time.monotonic() + 10
+  while others_alive(str(tmp_path)) and time.monotonic() < deadline:
+    time.sleep(0.02)
+  assert not others_alive(str(tmp_path))
+  assert not list(tmp_path.glob("jaxkern-*"))
+
+
+def test_interrupt_ends_a_waiting_call(task, tmp_path):
+  driver = start_driver(task, tmp_path)
+  driver.send_signal(signal.SIGINT)
+  _, error = driver.communicate(timeout=10)
+  assert "KeyboardInterrupt" in error
+  check_all_gone(tmp_path)
+
+
+def test_killed_process_leaves_no_orphans(task, tmp_path):
+  driver = start_driver(task, tmp_path)
+  assert others_alive(str(tmp_path))
+  driver.kill()
+  driver.communicate()
+  check_all_gone(tmp_path)
