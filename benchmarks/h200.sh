@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 ROOT=$PWD
 OUT=${OUT:-$ROOT/build/h200}
 WORK=${WORK:-/tmp/jaxkern-h200}
-SITE=$WORK/site
+VENV=$WORK/venv
 
 wheels() {
   mkdir -p .whl
@@ -60,14 +60,18 @@ step() {
   return $status
 }
 
+# An environment of our own that also sees the packages of the host's python3.
 prepare() {
-  python3 -m pip install -q --no-index --no-deps --no-compile \
-    --no-cache-dir --upgrade --target "$SITE" "$ROOT"/.whl/*.whl
+  python3 -m venv --without-pip "$VENV" &&
+    python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+      >"$(echo "$VENV"/lib/python3*/site-packages)/host.pth" &&
+    "$VENV/bin/python3" -m pip install -q --no-index --no-deps --no-compile \
+      --no-cache-dir "$ROOT"/.whl/*.whl
 }
 
 module() {
   python3 -m pip install -q --no-index --no-deps --no-build-isolation \
-    --no-cache-dir --upgrade --target "$SITE" "$ROOT"
+    --no-cache-dir -C build-dir="$WORK/module" "$ROOT"
 }
 
 libraries() {
@@ -90,10 +94,11 @@ main() {
   : >"$OUT/log"
   : >"$WORK/table"
   # The installed package has the native module; the checkout must not hide it.
-  export PYTHONPATH=$SITE PYTHONUNBUFFERED=1 JAXKERN_CACHE=$WORK/cache
+  export PYTHONUNBUFFERED=1 JAXKERN_CACHE=$WORK/cache
   export JAX_PLATFORMS=cpu
   step hardware hardware
   step wheels prepare || return 1
+  export PATH=$VENV/bin:$PATH VIRTUAL_ENV=$VENV
   step build libraries &
   step module module
   wait

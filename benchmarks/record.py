@@ -18,6 +18,8 @@ def environment() -> dict:
     "commit": _output("git", "describe", "--always", "--dirty") or "unknown",
     "processor": _processor(),
     "cores": len(os.sched_getaffinity(0)),
+    # Above zero, others were using the machine too.
+    "load_before": os.getloadavg()[0],
     "gpu": _output(
       "nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"
     ),

@@ -54,11 +54,8 @@ def measure(evaluator: Evaluator, name: str, attributes, directory) -> dict:
   samples = []
   for run in range(RUNS):
     # A comment makes each run a candidate of its own, built and run anew.
-    request = Request(
-      problem=str(problem),
-      source=f"// run {run}\n{task.baseline}",
-      repetitions=REPETITIONS,
-    )
+    source = f"// run {run}\n{task.baseline}"
+    request = Request(str(problem), source, repetitions=REPETITIONS)
     (result,) = evaluator.evaluate([request])
     if result.status != "ok":
       raise RuntimeError(f"{name}: {result.status}: {result.log}")
@@ -78,12 +75,15 @@ def main():
   flags.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
   flags.add_argument("--out", help="default: benchmarks/results/")
   flags = flags.parse_args()
+  environment = record.environment()
   out = flags.out or (
     pathlib.Path(__file__).parent / f"results/repeatability_{flags.device}.json"
   )
   sizes = SIZES if flags.device == "cuda" else SMALL
-  with tempfile.TemporaryDirectory() as directory:
-    evaluator = Evaluator(device=flags.device, cache_dir=f"{directory}/cache")
+  with (
+    tempfile.TemporaryDirectory() as directory,
+    Evaluator(flags.device, cache_dir=f"{directory}/cache") as evaluator,
+  ):
     kernels = {
       name: measure(evaluator, name, attributes, directory)
       for name, attributes in sizes.items()
@@ -92,7 +92,7 @@ def main():
   record.write(
     out,
     {
-      "environment": record.environment(),
+      "environment": environment,
       "evaluator": description,
       "runs": RUNS,
       "repetitions": REPETITIONS,

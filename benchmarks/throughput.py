@@ -7,8 +7,9 @@ time, a compiler process, then a fresh process that loads, runs and compares.
 
   python benchmarks/throughput.py --device=cpu
 
-Shares are of the sum over candidates of compile_s, queue_s and run_s, where
-run_s includes the comparison; compiles overlap, so sums exceed the wall time.
+Shares are of the work: compile_s against run_s, which includes the comparison,
+summed over candidates. Waiting (queue_s) is told apart, since all candidates
+arrive at once and most of them wait for their turn.
 """
 
 import argparse
@@ -40,7 +41,7 @@ def candidates(directory: pathlib.Path) -> list[Request]:
     source = task.baseline.replace("kernel", f"kernel_{i}")
     if i >= len(names):
       source = source.replace("256", "128").replace("255", "127")
-    requests.append(Request(problem=str(problem), source=source))
+    requests.append(Request(str(problem), source))
   if len({request.source for request in requests}) != COUNT:
     raise RuntimeError("the candidates are not distinct")
   return requests
@@ -53,7 +54,7 @@ def evaluate(evaluator: Evaluator, requests: list[Request]) -> dict:
   seconds = time.perf_counter() - start
   for request, result in zip(requests, results, strict=True):
     if result.status != "ok":
-      raise RuntimeError(f"{request.problem}: {result.status}: {result.log}")
+      raise RuntimeError(f"{request.task}: {result.status}: {result.log}")
   again = time.perf_counter()
   hits = evaluator.evaluate(requests)
   again = time.perf_counter() - again
@@ -61,14 +62,17 @@ def evaluate(evaluator: Evaluator, requests: list[Request]) -> dict:
     stage: [getattr(result, stage) for result in results]
     for stage in ("compile_s", "queue_s", "run_s")
   }
-  total = sum(map(sum, stages.values()))
+  work = sum(stages["compile_s"]) + sum(stages["run_s"])
   return {
     "candidates": len(requests),
     "seconds": seconds,
     "per_second": len(requests) / seconds,
     "share_percent": {
-      stage.removesuffix("_s"): 100 * sum(samples) / total
-      for stage, samples in stages.items()
+      "compile": 100 * sum(stages["compile_s"]) / work,
+      "run_and_check": 100 * sum(stages["run_s"]) / work,
+    },
+    "mean_s": {
+      stage: sum(samples) / len(samples) for stage, samples in stages.items()
     },
     "from_cache_per_second": len(requests) / again,
     "cache_hits": sum(hit.cache_hit for hit in hits),
@@ -86,12 +90,13 @@ def rival(device: str, requests: list[Request], directory: str) -> dict:
     subprocess.run(
       [
         "jaxkern-eval",
-        f"--bundle={request.problem}",
+        f"--bundle={request.task}",
         f"--device={device}",
         str(source),
       ],
       check=True,
       stdout=subprocess.DEVNULL,
+      stderr=subprocess.DEVNULL,
       env={**os.environ, "JAXKERN_CACHE": f"{directory}/rival_cache"},
     )
     samples.append(time.perf_counter() - start)
@@ -110,6 +115,7 @@ def main():
   flags.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
   flags.add_argument("--out", help="default: benchmarks/results/")
   flags = flags.parse_args()
+  environment = record.environment()
   cores = len(os.sched_getaffinity(0))
   out = flags.out or (
     pathlib.Path(__file__).parent
@@ -117,15 +123,16 @@ def main():
   )
   with tempfile.TemporaryDirectory() as directory:
     *requests, warm_up = candidates(pathlib.Path(directory))
-    evaluator = Evaluator(device=flags.device, cache_dir=f"{directory}/cache")
-    # Starts the workers, as they are for all but the first of many batches.
-    evaluator.evaluate([warm_up])
-    ours = evaluate(evaluator, requests)
-    serial = rival(flags.device, requests[:RIVALS], directory)
-    description = evaluator.describe()
+    cache = f"{directory}/cache"
+    with Evaluator(flags.device, cache_dir=cache) as evaluator:
+      # Starts the workers, as they are for all but the first of many batches.
+      evaluator.evaluate([warm_up])
+      ours = evaluate(evaluator, requests)
+      description = evaluator.describe()
+    serial = rival(flags.device, requests[:: COUNT // RIVALS], directory)
   ratio = ours["per_second"] / serial["per_second"]
   shares = ", ".join(
-    f"{stage} {share:.0f} %" for stage, share in ours["share_percent"].items()
+    f"{stage} {share:.1f} %" for stage, share in ours["share_percent"].items()
   )
   print(
     f"{flags.device}: {ours['per_second']:.2f} candidates/s ({shares});"
@@ -135,7 +142,7 @@ def main():
   record.write(
     out,
     {
-      "environment": record.environment(),
+      "environment": environment,
       "evaluator": description,
       "ours": ours,
       "rival": serial,

@@ -18,8 +18,13 @@ using Clock = std::chrono::steady_clock;
 
 // A cpu worker's address space: data, and stacks for a block's threads per
 // core.
-constexpr int64_t kCpuWorkerMemory = int64_t{8} << 30;
+constexpr int64_t kCpuWorkerMemory = int64_t{4} << 30;
 constexpr int64_t kCpuWorkerMemoryPerCore = int64_t{256} << 20;
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kLimitMemory = false;  // its shadow reserves terabytes
+#else
+constexpr bool kLimitMemory = true;
+#endif
 constexpr int64_t kCpuWorkerFile = int64_t{64} << 20;
 
 double SecondsSince(Clock::time_point start) {
@@ -130,11 +135,11 @@ WorkerSpec Pipeline::MakeWorkerSpec() const {
   spec.command.guard = guard_.fd();
   // CUDA reserves far more address space than it uses, so there is no such
   // limit for it.
-  if (cpu) {
+  if (cpu && kLimitMemory) {
     spec.command.memory_bytes =
         kCpuWorkerMemory + Cores() * kCpuWorkerMemoryPerCore;
-    spec.command.file_bytes = kCpuWorkerFile;
   }
+  if (cpu) spec.command.file_bytes = kCpuWorkerFile;
   spec.single_use = cpu;
   spec.cancel = cancel_.get();
   return spec;

@@ -26,6 +26,11 @@ constexpr double kReadyTimeout = 60;
 constexpr size_t kPrintedBytes = 4096;  // the end of what a candidate printed
 constexpr size_t kPrintedShown = 600;
 
+Clock::time_point After(double seconds) {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
+}
+
 enum class Wait { kEvent, kExited, kTimedOut, kCancelled };
 
 /// Where a run was when it ended.
@@ -40,8 +45,8 @@ struct Progress {
   }
 };
 
-void Describe(const Event& done, const Problem& problem,
-              const Progress& progress, Report* report) {
+void DescribeDone(const Event& done, const Problem& problem,
+                  const Progress& progress, Report* report) {
   report->status = done.status;
   if (done.status == Status::kOk) return;
   report->log = CleanMessage(done.text) + "\n";
@@ -90,7 +95,9 @@ struct Runner::Worker {
   ~Worker() { Finish(&process); }
 
   void ReadPrinted() {
-    Drain(process, kPrintedBytes + (1 << 18), &printed);
+    if (!process.output) return;
+    const bool open = Drain(process, printed.size() + (1 << 20), &printed);
+    if (!open) process.output.Close();
     if (printed.size() > kPrintedBytes) {
       printed.erase(0, printed.size() - kPrintedBytes);
     }
@@ -110,8 +117,7 @@ struct Runner::Worker {
       poll(events, 4,
            exited ? 0
                   : static_cast<int>(std::clamp(left, 0.0, slice) * 1000) + 1);
-      if ((events[1].revents & POLLHUP) != 0) process.output.Close();
-      if ((events[1].revents & POLLIN) != 0) ReadPrinted();
+      if (events[1].revents != 0) ReadPrinted();
       if ((events[3].revents & POLLIN) != 0) return Wait::kCancelled;
       if ((events[0].revents & (POLLIN | POLLHUP)) != 0) {
         if (ReceiveEvent(channel.get(), event)) return Wait::kEvent;
@@ -150,10 +156,7 @@ std::unique_ptr<Runner::Worker> Runner::TakeReady(std::string* error) {
   }
   if (worker->ready) return worker;
   Event event;
-  const auto deadline =
-      Clock::now() +
-      std::chrono::duration_cast<Clock::duration>(Seconds(kReadyTimeout));
-  const Wait wait = worker->Await(deadline, spec_.cancel, &event);
+  const Wait wait = worker->Await(After(kReadyTimeout), spec_.cancel, &event);
   if (wait == Wait::kEvent && event.kind == Event::Kind::kReady &&
       event.status == Status::kOk) {
     worker->ready = true;
@@ -185,6 +188,45 @@ Report Runner::Execute(const RunRequest& run) {
   return report;
 }
 
+bool Runner::Follow(const RunRequest& run, bool last_try, Worker* worker,
+                    Report* report) {
+  const auto deadline = After(run.timeout_s);
+  Progress progress;
+  Event event;
+  Wait wait;
+  while ((wait = worker->Await(deadline, spec_.cancel, &event)) ==
+             Wait::kEvent &&
+         event.kind != Event::Kind::kDone) {
+    if (event.kind == Event::Kind::kCase) {
+      progress = {event.index, event.baseline};
+    } else if (event.kind == Event::Kind::kTimes) {
+      (event.baseline ? report->baseline_us : report->times_us)
+          .push_back(event.times_us);
+    }
+  }
+  worker->ReadPrinted();
+  const std::string where = progress.Where(*run.problem);
+  if (wait == Wait::kEvent) {
+    DescribeDone(event, *run.problem, progress, report);
+  } else if (wait == Wait::kTimedOut) {
+    std::ostringstream log;
+    log << "running took longer than " << run.timeout_s << " s" << where
+        << "\n";
+    report->status = Status::kTimeout;
+    report->log = log.str();
+  } else if (wait == Wait::kExited) {
+    DescribeEnd(Finish(&worker->process), where, last_try, report);
+  }
+  if (report->status == Status::kRuntimeError && !worker->printed.empty()) {
+    report->log += "printed: " + CleanTail(worker->printed, kPrintedShown);
+  }
+  if (report->status != Status::kOk && progress.baseline) {
+    report->status = Status::kInfraError;
+    report->log = "the problem's baseline failed: " + report->log;
+  }
+  return wait == Wait::kEvent && event.reusable;
+}
+
 Report Runner::ExecuteOnce(const RunRequest& run, bool last_try) {
   Report report;
   std::string error;
@@ -200,46 +242,8 @@ Report Runner::ExecuteOnce(const RunRequest& run, bool last_try) {
   }
   if (spec_.single_use) spare_ = Start();  // it gets ready meanwhile
 
-  const auto deadline =
-      Clock::now() +
-      std::chrono::duration_cast<Clock::duration>(Seconds(run.timeout_s));
-  Progress progress;
-  Event event;
-  Wait wait;
-  while ((wait = worker->Await(deadline, spec_.cancel, &event)) ==
-             Wait::kEvent &&
-         event.kind != Event::Kind::kDone) {
-    if (event.kind == Event::Kind::kCase) {
-      progress = {event.index, event.baseline};
-    } else if (event.kind == Event::Kind::kTimes) {
-      (event.baseline ? report.baseline_us : report.times_us)
-          .push_back(event.times_us);
-    }
-  }
-
-  const std::string where = progress.Where(*run.problem);
-  bool reusable = false;
-  if (wait == Wait::kEvent) {
-    Describe(event, *run.problem, progress, &report);
-    reusable = event.reusable && !spec_.single_use;
-  } else if (wait == Wait::kTimedOut) {
-    std::ostringstream log;
-    log << "running took longer than " << run.timeout_s << " s" << where
-        << "\n";
-    report.status = Status::kTimeout;
-    report.log = log.str();
-  } else if (wait == Wait::kExited) {
-    const Ended ended = Finish(&worker->process);
-    DescribeEnd(ended, where, last_try, &report);
-  }
-  if (report.status == Status::kRuntimeError && !worker->printed.empty()) {
-    report.log += "printed: " + CleanTail(worker->printed, kPrintedShown);
-  }
-  if (report.status != Status::kOk && progress.baseline) {
-    report.status = Status::kInfraError;
-    report.log = "the problem's baseline failed: " + report.log;
-  }
-  if (reusable) {
+  const bool reusable = Follow(run, last_try, worker.get(), &report);
+  if (reusable && !spec_.single_use) {
     worker->printed.clear();
     spare_ = std::move(worker);
   } else {

@@ -58,6 +58,9 @@ class Runner {
 
   std::unique_ptr<Worker> Start() const;
   std::unique_ptr<Worker> TakeReady(std::string* error);
+  /// Waits for a job's end and describes it; whether the worker is as it was.
+  bool Follow(const RunRequest& run, bool last_try, Worker* worker,
+              Report* report);
   Report ExecuteOnce(const RunRequest& run, bool last_try);
 
   WorkerSpec spec_;

@@ -13,6 +13,7 @@
 
 #include "core/entry.h"
 #include "core/memory_file.h"
+#include "worker/cuda_error.h"
 
 namespace jaxkern {
 namespace {
@@ -22,7 +23,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int kWarmup = 1;
 // Of the time until the deadline, what timing may use.
 constexpr double kTimingShare = 0.7;
-constexpr int kMemoryAllocation = 2;  // cudaErrorMemoryAllocation
 
 Event Failed(Status status, const std::string& text) {
   Event event;
@@ -31,27 +31,20 @@ Event Failed(Status status, const std::string& text) {
   return event;
 }
 
-/// A kernel that faulted, as opposed to one that was never started: illegal
-/// address, timeout, assert, and the hardware exceptions 714 to 719.
-bool IsFault(int code) {
-  return code == 700 || code == 702 || code == 710 ||
-         (code >= 714 && code <= 719);
-}
-
 /// What a launch's outcome means for the candidate.
 Event Judge(const DeviceError& error, int returned) {
   const int code = error.code != 0 ? error.code : returned;
   Event event;
   if (code == 0) return event;
   event.text = error.message.empty()
-                   ? "launch returned " + std::to_string(returned)
+                   ? "launch returned " + CudaErrorName(returned)
                    : error.message;
   event.reusable = !error.fatal;
   if (error.unsupported) {
     event.status = Status::kUnsupported;
-  } else if (error.out_of_memory || code == kMemoryAllocation) {
+  } else if (error.out_of_memory || code == kCudaErrorMemoryAllocation) {
     event.status = Status::kOutOfMemory;
-  } else if (error.fatal || IsFault(code)) {
+  } else if (error.fatal || IsCudaFault(code)) {
     event.status = Status::kRuntimeError;
   } else {
     event.status = Status::kLaunchError;

@@ -1,13 +1,13 @@
 """One optimiser step on all devices."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
-from flax import jax_utils
 
 from jaxkern.learning import losses
 from jaxkern.learning.batch import Batch
@@ -52,17 +52,27 @@ def make_optimizer(
 
 def init_state(params: Any, optimizer: optax.GradientTransformation) -> State:
   """The state before the first update, on one device."""
-  return State(params, optimizer.init(params), jnp.zeros((), jnp.int32))
+  return State(params, jax.jit(optimizer.init)(params), np.int32(0))
 
 
-def replicate(state: State) -> State:
-  """A copy on every local device: each leaf gains a leading axis [N]."""
-  return jax_utils.replicate(state)
+def replicate(
+  state: State, devices: Sequence[jax.Device] | None = None
+) -> State:
+  """A copy on every device, local ones by default: leaves gain an axis [N]."""
+  devices = devices or jax.local_devices()
+  mesh = jax.sharding.Mesh(np.array(devices), (_AXIS,))
+  sharding = jax.NamedSharding(mesh, jax.P(_AXIS))
+
+  def spread(x):
+    copies = np.broadcast_to(np.asarray(x), (len(devices), *np.shape(x)))
+    return jax.device_put(copies, sharding)
+
+  return jax.tree.map(spread, state)
 
 
 def unreplicate(state: State) -> State:
-  """The first device's copy."""
-  return jax_utils.unreplicate(state)
+  """The first device's copy, on that device."""
+  return jax.tree.map(lambda x: x.addressable_shards[0].data[0], state)
 
 
 def imitate(log_probs: chex.Array, batch: Batch) -> losses.Loss:

@@ -1,4 +1,4 @@
-"""One small task, and an evaluator on the cpu device with a cache of its own."""
+"""One small task, and an evaluator on the cpu device with its own cache."""
 
 import numpy as np
 import pytest

@@ -105,11 +105,11 @@ FAULTS = {
   "out_of_memory": (
     KERNEL.replace(
       "  scale<<<",
-      "  void* p; for (int i = 0; i < 100; ++i) { int e = cudaMalloc(&p,"
-      " (size_t)1 << 30); if (e) return e; }\n  scale<<<",
+      "  void* p; int e = cudaMalloc(&p, 1ll << 40); if (e) return e;\n"
+      "  scale<<<",
     ),
     "run",
-    "",
+    "cudaErrorMemoryAllocation",
   ),
   "unsupported": (
     kernel('asm volatile("mov.u32 %0, %%laneid;" : "=r"(n));'),

@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from flax import jax_utils
 
 from jaxkern.learning.batch import Batch, shard
 from jaxkern.learning.update import (
@@ -48,7 +47,7 @@ def run(loss, batch, devices, microbatch=None, steps=2):
   """Parameters and metrics after some steps on that many devices."""
   optimizer = make_optimizer(0.01, clip_norm=0.5, weight_decay=0.1)
   update = make_update(POLICY, optimizer, loss, microbatch=microbatch)
-  state = jax_utils.replicate(
+  state = replicate(
     init_state(params(), optimizer), jax.local_devices()[:devices]
   )
   sharded = shard(batch, devices, microbatch or 1)

@@ -1,3 +1,5 @@
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +14,7 @@ VOCAB, NEW = 13, 8
 SIZES = dict(width=16, layers=2, heads=4, kv_heads=2, hidden=24)
 
 
+@functools.cache
 def make(**changes):
   options = SIZES | dict(
     vocab_size=VOCAB, max_new_tokens=NEW, end_id=END, pad_id=PAD

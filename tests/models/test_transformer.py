@@ -22,6 +22,7 @@ def small(**changes):
   return Transformer(**(sizes | changes))
 
 
+@functools.cache
 def initialise(model):
   tokens = jnp.zeros((1, 2), jnp.int32)
   init = functools.partial(model.init, method="initialise")

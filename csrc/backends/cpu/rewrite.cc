@@ -48,15 +48,32 @@ size_t Closing(const Tokens& tokens, size_t open) {
   return kNone;
 }
 
-/// Index of the `open` that `close` at `at` ends, going backwards.
-size_t Opening(const Tokens& tokens, size_t at, const char* open,
-               const char* close) {
+/// Index of the bracket that the one at `close` ends, going backwards.
+size_t Opening(const Tokens& tokens, size_t close) {
   int depth = 0;
-  for (size_t i = at + 1; i-- > 0;) {
-    if (tokens[i].text == close) ++depth;
-    if (tokens[i].text == open) --depth;
+  for (size_t i = close + 1; i-- > 0;) {
+    const std::string& text = tokens[i].text;
+    if (text == ")" || text == "]" || text == "}") ++depth;
+    if (text == "(" || text == "[" || text == "{") --depth;
     if (depth == 0) return i;
-    if (tokens[i].text == ";" || tokens[i].text == "{") return kNone;
+  }
+  return kNone;
+}
+
+/// Index of the < that begins the template arguments which end at `close`.
+size_t OpeningAngle(const Tokens& tokens, size_t close) {
+  int depth = 0;
+  for (size_t i = close; i != kNone; i = Previous(tokens, i)) {
+    const std::string& text = tokens[i].text;
+    if (text == ")" || text == "]" || text == "}") {
+      i = Opening(tokens, i);  // comparisons in there are not brackets
+      if (i == kNone) return kNone;
+    }
+    if (text == ">") ++depth;
+    if (text == ">>>") depth += 3;
+    if (text == "<") --depth;
+    if (depth == 0) return i;
+    if (text == ";" || text == "{") return kNone;
   }
   return kNone;
 }
@@ -66,14 +83,14 @@ size_t Opening(const Tokens& tokens, size_t at, const char* open,
 size_t Callee(const Tokens& tokens, size_t chevrons) {
   size_t at = Previous(tokens, chevrons);
   if (at == kNone) return kNone;
-  if (tokens[at].text == ")") return Opening(tokens, at, "(", ")");
+  if (tokens[at].text == ")") return Opening(tokens, at);
   for (;;) {
     if (tokens[at].text == "]") {  // kernels[i]
-      at = Opening(tokens, at, "[", "]");
+      at = Opening(tokens, at);
       if (at == kNone) return kNone;
       at = Previous(tokens, at);
-    } else if (tokens[at].text == ">") {
-      at = Opening(tokens, at, "<", ">");
+    } else if (tokens[at].text == ">" || tokens[at].text == ">>>") {
+      at = OpeningAngle(tokens, at);
       if (at == kNone) return kNone;
       at = Previous(tokens, at);
     }
@@ -90,8 +107,9 @@ size_t Callee(const Tokens& tokens, size_t chevrons) {
     } else if (second != kNone && tokens[before].text == ":" &&
                tokens[second].text == ":") {
       const size_t scope = Previous(tokens, second);
-      if (scope == kNone || (tokens[scope].kind != Kind::kIdentifier &&
-                             tokens[scope].text != ">") ||
+      if (scope == kNone ||
+          (tokens[scope].kind != Kind::kIdentifier &&
+           tokens[scope].text != ">") ||
           tokens[scope].text == "return") {
         return second;  // ::name
       }
@@ -122,8 +140,9 @@ std::string Lines(const std::string& text, bool directive) {
   return lines;
 }
 
-/// Replaces one launch whose <<< is at `at`; false if it is not well formed.
-bool RewriteLaunch(Tokens* tokens, size_t at) {
+/// Replaces one launch whose <<< is at `at` by one token and returns that
+/// token's index; `at` if the launch is not well formed.
+size_t RewriteLaunch(Tokens* tokens, size_t at) {
   const size_t callee = Callee(*tokens, at);
   size_t close = at;
   int depth = 0;
@@ -131,13 +150,13 @@ bool RewriteLaunch(Tokens* tokens, size_t at) {
     const std::string& text = (*tokens)[close].text;
     if (text == "(" || text == "[" || text == "{") ++depth;
     if (text == ")" || text == "]" || text == "}") --depth;
-    if (depth < 0 || text == ";") return false;
+    if (depth < 0 || text == ";") return at;
     if (text == ">>>" && depth == 0) break;
   }
   const size_t open = Next(*tokens, close + 1);
-  if (callee == kNone || !Is(*tokens, open, "(")) return false;
+  if (callee == kNone || !Is(*tokens, open, "(")) return at;
   const size_t end = Closing(*tokens, open);
-  if (end == kNone) return false;
+  if (end == kNone) return at;
   const std::string name = Text(*tokens, callee, at);
   const std::string arguments = Text(*tokens, open + 1, end);
   const bool empty = Next(*tokens, open + 1) == end;
@@ -152,7 +171,7 @@ bool RewriteLaunch(Tokens* tokens, size_t at) {
   tokens->erase(tokens->begin() + static_cast<long>(callee),
                 tokens->begin() + static_cast<long>(end) + 1);
   tokens->insert(tokens->begin() + static_cast<long>(callee), launch);
-  return true;
+  return callee;
 }
 
 /// Marks tokens that stand inside a function or type: braces of namespaces and
@@ -167,10 +186,9 @@ std::vector<bool> InsideBody(const Tokens& tokens) {
     if (tokens[i].text == "{") {
       const size_t a = Previous(tokens, i);
       const size_t b = a == kNone ? kNone : Previous(tokens, a);
-      const bool scope =
-          (a != kNone && (tokens[a].text == "namespace" ||
-                          tokens[a].text == "\"C\"")) ||
-          (b != kNone && tokens[b].text == "namespace");
+      const bool scope = (a != kNone && (tokens[a].text == "namespace" ||
+                                         tokens[a].text == "\"C\"")) ||
+                         (b != kNone && tokens[b].text == "namespace");
       braces.push_back(!scope);
       depth += !scope;
     } else if (tokens[i].text == "}" && !braces.empty()) {
@@ -181,13 +199,24 @@ std::vector<bool> InsideBody(const Tokens& tokens) {
   return inside;
 }
 
+bool IsAlignment(const std::string& word) {
+  return word == "__align__" || word == "alignas" || word == "__attribute__" ||
+         word == "__builtin_align__";
+}
+
 /// First token of the declaration that the token at `at` belongs to.
 size_t DeclarationStart(const Tokens& tokens, size_t at) {
   size_t start = at;
   for (size_t i = Previous(tokens, at); i != kNone; i = Previous(tokens, i)) {
+    if (tokens[i].text == ")") {
+      const size_t open = Opening(tokens, i);
+      const size_t word = open == kNone ? kNone : Previous(tokens, open);
+      if (word == kNone || !IsAlignment(tokens[word].text)) break;
+      i = word;
+    }
     const std::string& text = tokens[i].text;
     if (text == ";" || text == "{" || text == "}" || text == ":" ||
-        text == ")" || tokens[i].directive != tokens[at].directive) {
+        tokens[i].directive != tokens[at].directive) {
       break;
     }
     start = i;
@@ -198,11 +227,7 @@ size_t DeclarationStart(const Tokens& tokens, size_t at) {
 /// Blanks `__align__(16)`, `alignas(16)` and `__attribute__((...))`.
 void DropAlignment(Tokens* tokens, size_t begin, size_t end) {
   for (size_t i = begin; i < end; ++i) {
-    const std::string& text = (*tokens)[i].text;
-    if (text != "__align__" && text != "alignas" && text != "__attribute__" &&
-        text != "__builtin_align__") {
-      continue;
-    }
+    if (!IsAlignment((*tokens)[i].text)) continue;
     const size_t open = Next(*tokens, i + 1);
     const size_t close =
         Is(*tokens, open, "(") ? Closing(*tokens, open) : kNone;
@@ -226,14 +251,16 @@ void RewriteDynamicShared(Tokens* tokens, size_t start, size_t at,
     }
   }
   DropAlignment(tokens, start, name);
-  const std::string type = Text(*tokens, start, name);
-  const std::string lines = Lines(Text(*tokens, name, end), false);
+  const size_t close = Closing(*tokens, bracket);
+  if (close == kNone) return;
+  // float s[][32] becomes a pointer to rows. At file scope the pointer is
+  // found once per OS thread: blocks on one OS thread share the memory.
+  const std::string& variable = (*tokens)[name].text;
   const std::string text =
-      inside ? type + "* " + (*tokens)[name].text +
-                   " = static_cast<decltype(" + (*tokens)[name].text +
-                   ")>(jaxkern_dynamic_shared())" + lines
-             : "static const ::jaxkern_cpu::DynamicShared<" + type + "> " +
-                   (*tokens)[name].text + "{}" + lines;
+      (inside ? "" : "static thread_local ") + Text(*tokens, start, name) +
+      "(*" + variable + ")" + Text(*tokens, close + 1, end) +
+      " = static_cast<decltype(" + variable + ")>(jaxkern_dynamic_shared())" +
+      Lines(Text(*tokens, name, close), false);
   for (size_t i = start; i < end; ++i) {
     (*tokens)[i] = {Kind::kSpace, "", false};
   }
@@ -278,6 +305,7 @@ constexpr std::array kFeatures = {
     Feature{"cluster_group", "thread block clusters"},
     Feature{"cudaLaunchCooperativeKernel",
             "grid-wide synchronisation (cooperative launch)"},
+    Feature{"cudaLaunchKernel", "launches by cudaLaunchKernel"},
     Feature{"cudaLaunchKernelEx", "extended launches (cudaLaunchKernelEx)"},
     Feature{"cudaGraph_t", "CUDA graphs"},
     Feature{"cudaTextureObject_t", "textures"},
@@ -301,6 +329,9 @@ constexpr std::array kHeaders = {
     Feature{"cuda/", "libcu++ (<cuda/...>)"},
     Feature{"cuda_fp8", "8-bit floating point (cuda_fp8.h)"},
     Feature{"cuda_pipeline", "asynchronous copies (pipeline)"},
+    Feature{"cooperative_groups/scan", "cooperative_groups scans"},
+    Feature{"cooperative_groups/memcpy_async",
+            "asynchronous copies (memcpy_async)"},
 };
 
 }  // namespace
@@ -309,7 +340,7 @@ std::string RewriteCuda(const std::string& source) {
   Tokens tokens = Lex(source);
   RewriteShared(&tokens);
   for (size_t i = 0; i < tokens.size(); ++i) {
-    if (tokens[i].text == "<<<") RewriteLaunch(&tokens, i);
+    if (tokens[i].text == "<<<") i = RewriteLaunch(&tokens, i);
   }
   return Text(tokens, 0, tokens.size());
 }
@@ -328,9 +359,9 @@ std::string UnsupportedFeature(const std::string& source) {
       }
     }
     if (token.directive || token.kind != Kind::kIdentifier) continue;
-    const auto found = std::find_if(
-        kFeatures.begin(), kFeatures.end(),
-        [&](const Feature& f) { return token.text == f.word; });
+    const auto found =
+        std::find_if(kFeatures.begin(), kFeatures.end(),
+                     [&](const Feature& f) { return token.text == f.word; });
     if (found != kFeatures.end()) return found->message;
   }
   return "";

@@ -1,5 +1,6 @@
 // nvcc is found, builds real candidates and is understood; needs nvcc and no
-// GPU. argv[1] is a site-packages directory that may hold nvcc's wheels.
+// GPU. JAXKERN_TEST_WHEELS is a site-packages directory that may hold nvcc's
+// wheels.
 #include "backends/toolchain.h"
 
 #include <dlfcn.h>
@@ -10,8 +11,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "check.h"
 #include "core/subprocess.h"
-#include "expect.h"
 
 namespace {
 
@@ -19,6 +20,10 @@ using jaxkern::Ended;
 using jaxkern::MakeCudaToolchain;
 using jaxkern::Resources;
 using jaxkern::Toolchain;
+using jaxkern::testing::TemporaryDirectory;
+
+std::unique_ptr<Toolchain> found;  // the one on PATH
+std::string site_packages;         // of a Python that may have the wheels
 
 const char kKernel[] = R"(#include <cuda_runtime.h>
 __global__ void add(const float* x, float* y, int64_t n) {
@@ -42,13 +47,6 @@ extern "C" int jaxkern_entry(void** a, void* stream) {
                 (cudaStream_t)stream);
 })";
 
-/// A directory of its own, removed at the end.
-struct Scratch {
-  std::string path = "/tmp/jaxkern-test-XXXXXX";
-  Scratch() { EXPECT_TRUE(mkdtemp(path.data()) != nullptr); }
-  ~Scratch() { std::filesystem::remove_all(path); }
-};
-
 Ended Build(const Toolchain& toolchain, const std::string& source,
             const std::string& directory) {
   std::ofstream(directory + "/" + toolchain.SourceName())
@@ -62,66 +60,74 @@ Ended Build(const Toolchain& toolchain, const std::string& source,
 
 /// Builds kKernel, loads it beside the runtime it was linked with, as a worker
 /// does, and finds the entry.
-void BuildsWhatAWorkerCanLoad(const Toolchain& toolchain) {
-  Scratch scratch;
-  const Ended ended = Build(toolchain, kKernel, scratch.path);
-  EXPECT_EQ(ended.exit_code, 0);
-  if (ended.exit_code != 0) std::cerr << ended.output;
+void CheckLoadable(const Toolchain& toolchain) {
+  TemporaryDirectory scratch;
+  const Ended ended = Build(toolchain, kKernel, scratch.path());
+  CHECK_EQ(ended.exit_code, 0);
+  if (ended.exit_code != 0) std::printf("%s", ended.output.c_str());
 
   const std::string variable = toolchain.WorkerEnvironment().at(0);
-  EXPECT_HAS(variable, "JAXKERN_CUDART=/");
+  CHECK_HAS(variable, "JAXKERN_CUDART=/");
   const std::string cudart = variable.substr(variable.find('=') + 1);
-  EXPECT_TRUE(dlopen(cudart.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr);
-  void* kernel = dlopen((scratch.path + "/kernel.so").c_str(), RTLD_NOW);
-  if (kernel == nullptr) std::cerr << dlerror() << "\n";
-  EXPECT_TRUE(kernel != nullptr);
-  EXPECT_TRUE(dlsym(kernel, "jaxkern_entry") != nullptr);
+  CHECK(dlopen(cudart.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr);
+  void* kernel = dlopen((scratch.path() + "/kernel.so").c_str(), RTLD_NOW);
+  if (kernel == nullptr) std::printf("%s\n", dlerror());
+  CHECK(kernel != nullptr);
+  CHECK(dlsym(kernel, "jaxkern_entry") != nullptr);
 
   const Resources resources = toolchain.ParseResources(ended.output);
-  EXPECT_TRUE(resources.registers > 4 && resources.registers < 64);
-  EXPECT_EQ(resources.shared_bytes, 1024);  // 256 floats
-  EXPECT_EQ(resources.spill_bytes, 0);
+  CHECK(resources.registers > 4 && resources.registers < 64);
+  CHECK_EQ(resources.shared_bytes, 1024);  // 256 floats
+  CHECK_EQ(resources.spill_bytes, 0);
 }
 
-void LeavesNothingButTheSharedObject(const Toolchain& toolchain) {
-  Scratch scratch;
-  Build(toolchain, kKernel, scratch.path);
+TEST(BuildsWhatAWorkerCanLoad) { CheckLoadable(*found); }
+
+TEST(LeavesNothingButTheSharedObject) {
+  const Toolchain& toolchain = *found;
+  TemporaryDirectory scratch;
+  Build(toolchain, kKernel, scratch.path());
   int files = 0;
-  for (const auto& file : std::filesystem::directory_iterator(scratch.path)) {
-    EXPECT_TRUE(file.path().filename() == "kernel.so" ||
-                file.path().filename() == "kernel.cu");
+  for (const auto& file : std::filesystem::directory_iterator(scratch.path())) {
+    CHECK(file.path().filename() == "kernel.so" ||
+          file.path().filename() == "kernel.cu");
     ++files;
   }
-  EXPECT_EQ(files, 2);
+  CHECK_EQ(files, 2);
 }
 
-void ErrorsPointAtTheCandidatesOwnLines(const Toolchain& toolchain) {
-  Scratch scratch;
+TEST(ErrorsPointAtTheCandidatesOwnLines) {
+  const Toolchain& toolchain = *found;
+  TemporaryDirectory scratch;
   const Ended ended = Build(
-      toolchain, "__global__ void k() {\n  undeclared = 1;\n}", scratch.path);
-  EXPECT_TRUE(ended.exit_code != 0);
-  EXPECT_HAS(ended.output, "kernel.cu(2): error: identifier \"undeclared\"");
+      toolchain, "__global__ void k() {\n  undeclared = 1;\n}", scratch.path());
+  CHECK(ended.exit_code != 0);
+  CHECK_HAS(ended.output, "kernel.cu(2): error: identifier \"undeclared\"");
 }
 
-void AnotherSignatureIsACompilerError(const Toolchain& toolchain) {
-  Scratch scratch;
+TEST(AnotherSignatureIsACompilerError) {
+  const Toolchain& toolchain = *found;
+  TemporaryDirectory scratch;
   const Ended ended = Build(
       toolchain, "extern \"C\" int launch(float*, cudaStream_t) { return 0; }",
-      scratch.path);
-  EXPECT_TRUE(ended.exit_code != 0);
-  EXPECT_HAS(ended.output, "signature(1): error: ");
-  EXPECT_HAS(ended.output, "launch");
+      scratch.path());
+  CHECK(ended.exit_code != 0);
+  CHECK_HAS(ended.output, "signature(1): error: ");
+  CHECK_HAS(ended.output, "launch");
 }
 
-void MissingLaunchIsALinkError(const Toolchain& toolchain) {
-  Scratch scratch;
-  Build(toolchain, "__global__ void k() {}", scratch.path);
-  void* kernel = dlopen((scratch.path + "/kernel.so").c_str(), RTLD_NOW);
-  EXPECT_TRUE(kernel == nullptr);
-  EXPECT_HAS(dlerror(), "undefined symbol: launch");
+TEST(MissingLaunchIsALinkError) {
+  const Toolchain& toolchain = *found;
+  TemporaryDirectory scratch;
+  Build(toolchain, "__global__ void k() {}", scratch.path());
+  void* kernel = dlopen((scratch.path() + "/kernel.so").c_str(), RTLD_NOW);
+  CHECK(kernel == nullptr);
+  const std::string error = dlerror();
+  CHECK_HAS(error, "undefined symbol: launch");
 }
 
-void ResourcesAreTheMaximumOverKernels(const Toolchain& toolchain) {
+TEST(ResourcesAreTheMaximumOverKernels) {
+  const Toolchain& toolchain = *found;
   const Resources resources = toolchain.ParseResources(
       R"(kernel.cu(3): warning #177-D: variable "v" was declared
 ptxas info    : 0 bytes gmem
@@ -136,22 +142,24 @@ ptxas info    : Function properties for _Z3addPKfPfl
 ptxas info    : Used 10 registers, used 1 barriers, 4096 bytes smem
 ptxas info    : Compile time = 3.621 ms
 )");
-  EXPECT_EQ(resources.registers, 32);
-  EXPECT_EQ(resources.shared_bytes, 4096);
-  EXPECT_EQ(resources.spill_bytes, 624);
+  CHECK_EQ(resources.registers, 32);
+  CHECK_EQ(resources.shared_bytes, 4096);
+  CHECK_EQ(resources.spill_bytes, 624);
 }
 
-void NoCompilerOutputMeansUnknownResources(const Toolchain& toolchain) {
+TEST(NoCompilerOutputMeansUnknownResources) {
+  const Toolchain& toolchain = *found;
   const Resources resources = toolchain.ParseResources("error: Used x smem\n");
-  EXPECT_EQ(resources.registers, -1);
-  EXPECT_EQ(resources.shared_bytes, -1);
-  EXPECT_EQ(resources.spill_bytes, -1);
+  CHECK_EQ(resources.registers, -1);
+  CHECK_EQ(resources.shared_bytes, -1);
+  CHECK_EQ(resources.spill_bytes, -1);
 }
 
-void PreparingKeepsTheCandidateAsItIs(const Toolchain& toolchain) {
+TEST(PreparingKeepsTheCandidateAsItIs) {
+  const Toolchain& toolchain = *found;
   const auto prepared = toolchain.Prepare("a\nb", "entry");
-  EXPECT_TRUE(prepared.supported);
-  EXPECT_EQ(prepared.text, "a\nb\nentry");
+  CHECK(prepared.supported);
+  CHECK_EQ(prepared.text, "a\nb\nentry");
 }
 
 std::string ErrorOf(const std::string& compiler) {
@@ -162,20 +170,19 @@ std::string ErrorOf(const std::string& compiler) {
   }
 }
 
-void WrongCompilersAreRefusedByName() {
-  EXPECT_HAS(ErrorOf("/nowhere/nvcc"),
-             "compiler: expected an nvcc, got /nowhere/nvcc");
-  EXPECT_HAS(ErrorOf("no-such-nvcc"), "no executable file on PATH");
-  EXPECT_HAS(ErrorOf("/bin/true"), "expected an nvcc, got /bin/true");
+TEST(WrongCompilersAreRefusedByName) {
+  CHECK_HAS(ErrorOf("/nowhere/nvcc"),
+            "compiler: expected an nvcc, got /nowhere/nvcc");
+  CHECK_HAS(ErrorOf("no-such-nvcc"), "no executable file on PATH");
+  CHECK_HAS(ErrorOf("/bin/true"), "expected an nvcc, got /bin/true");
 }
 
 /// Leaves PATH with what nvcc needs but without nvcc.
-void SearchesHomeThenPathThenWheels(const std::string& site_packages) {
-  const std::string found = MakeCudaToolchain("")->Describe();
-  EXPECT_HAS(found, ", PATH)");
+TEST(SearchesHomeThenPathThenWheels) {
+  CHECK_HAS(found->Describe(), ", PATH)");
   const std::string path = getenv("PATH");
-  Scratch scratch;
-  const std::string bin = scratch.path + "/bin";
+  TemporaryDirectory scratch;
+  const std::string bin = scratch.path() + "/bin";
   std::filesystem::create_directory(bin);
   for (const char* tool : {"g++", "gcc", "as", "ld", "sh", "rm", "cat"}) {
     const Ended which =
@@ -189,20 +196,21 @@ void SearchesHomeThenPathThenWheels(const std::string& site_packages) {
   setenv("PATH", bin.c_str(), 1);
   unsetenv("VIRTUAL_ENV");
   unsetenv("JAXKERN_SITE_PACKAGES");
-  setenv("CUDA_HOME", scratch.path.c_str(), 1);
+  setenv("CUDA_HOME", scratch.path().c_str(), 1);
   const std::string error = ErrorOf("");
-  EXPECT_HAS(error, "no nvcc found: searched CUDA_HOME (" + scratch.path);
-  EXPECT_HAS(error, "/nvidia/cu*/bin/nvcc");
-  EXPECT_HAS(error, "pip install");
+  CHECK_HAS(error, "no nvcc found: searched CUDA_HOME (" + scratch.path());
+  CHECK_HAS(error, "/nvidia/cu*/bin/nvcc");
+  CHECK_HAS(error, "pip install");
 
   if (access((site_packages + "/nvidia/cu13/bin/nvcc").c_str(), X_OK) == 0) {
     setenv("JAXKERN_SITE_PACKAGES", site_packages.c_str(), 1);
     const auto wheel = MakeCudaToolchain("");
-    EXPECT_HAS(wheel->Describe(), "nvidia/cu13/bin/nvcc, wheel)");
-    EXPECT_HAS(wheel->Describe(), site_packages + "/nvidia/cu13/lib/libcudart");
-    BuildsWhatAWorkerCanLoad(*wheel);
+    CHECK_HAS(wheel->Describe(), "nvidia/cu13/bin/nvcc, wheel)");
+    CHECK_HAS(wheel->Describe(), site_packages + "/nvidia/cu13/lib/libcudart");
+    CheckLoadable(*wheel);
   } else {
-    std::cerr << "no wheel with nvcc in " << site_packages << ": not tested\n";
+    std::printf("no nvcc in the wheels of \"%s\": not tested\n",
+                site_packages.c_str());
   }
 
   // A nvcc in CUDA_HOME comes before the one on PATH.
@@ -210,31 +218,23 @@ void SearchesHomeThenPathThenWheels(const std::string& site_packages) {
       << "#!/bin/sh\nPATH=" << path << " exec nvcc \"$@\"\n";
   std::filesystem::permissions(bin + "/nvcc",
                                std::filesystem::perms::owner_all);
-  EXPECT_HAS(MakeCudaToolchain("")->Describe(), bin + "/nvcc, CUDA_HOME)");
+  const std::string home = MakeCudaToolchain("")->Describe();
+  CHECK_HAS(home, bin + "/nvcc, CUDA_HOME)");
   setenv("PATH", path.c_str(), 1);
   unsetenv("CUDA_HOME");
 }
 
 }  // namespace
 
-int main(int, char** argv) {
+int main() {
+  if (const char* wheels = getenv("JAXKERN_TEST_WHEELS"))
+    site_packages = wheels;
   unsetenv("CUDA_HOME");
-  std::unique_ptr<Toolchain> toolchain;
   try {
-    toolchain = MakeCudaToolchain("");
+    found = MakeCudaToolchain("");
   } catch (const std::invalid_argument& error) {
-    std::cerr << "skipped: " << error.what() << "\n";
+    std::printf("skipped: %s\n", error.what());
     return 77;
   }
-  BuildsWhatAWorkerCanLoad(*toolchain);
-  LeavesNothingButTheSharedObject(*toolchain);
-  ErrorsPointAtTheCandidatesOwnLines(*toolchain);
-  AnotherSignatureIsACompilerError(*toolchain);
-  MissingLaunchIsALinkError(*toolchain);
-  ResourcesAreTheMaximumOverKernels(*toolchain);
-  NoCompilerOutputMeansUnknownResources(*toolchain);
-  PreparingKeepsTheCandidateAsItIs(*toolchain);
-  WrongCompilersAreRefusedByName();
-  SearchesHomeThenPathThenWheels(argv[1]);
-  return failures != 0;
+  return jaxkern::testing::RunTests();
 }

@@ -49,14 +49,19 @@ class coalesced_group {
                        Lane(int(rank < size() ? rank : thread_rank())), 32,
                        line);
   }
+  /// Lanes of the group, by rank, that hold the same value.
+  template <class T>
+  unsigned match_any(T v, JAXKERN_LINE) const {
+    return Pack(__match_any_sync(mask_, v, line));
+  }
+  template <class T>
+  unsigned match_all(T v, int& all, JAXKERN_LINE) const {
+    return Pack(__match_all_sync(mask_, v, &all, line));
+  }
   int any(int p, JAXKERN_LINE) const { return __any_sync(mask_, p, line); }
   int all(int p, JAXKERN_LINE) const { return __all_sync(mask_, p, line); }
   unsigned ballot(int p, JAXKERN_LINE) const {
-    const unsigned votes = __ballot_sync(mask_, p, line);
-    unsigned packed = 0;
-    for (unsigned r = 0; r < size(); ++r)
-      packed |= (votes >> Lane(int(r)) & 1u) << r;
-    return packed;
+    return Pack(__ballot_sync(mask_, p, line));
   }
 
  protected:
@@ -65,6 +70,13 @@ class coalesced_group {
     unsigned rest = mask_;
     while (rank-- > 0 && rest) rest &= rest - 1;
     return rest ? __builtin_ctz(rest) : int(jaxkern_lane());
+  }
+  /// Bits by lane to bits by rank.
+  unsigned Pack(unsigned lanes) const {
+    unsigned packed = 0, r = 0;
+    for (unsigned rest = mask_; rest; rest &= rest - 1, ++r)
+      packed |= (lanes >> __builtin_ctz(rest) & 1u) << r;
+    return packed;
   }
   unsigned mask_;
 };
@@ -78,25 +90,36 @@ class thread_block_tile : public coalesced_group {
                 "tiles have 1, 2, 4, 8, 16 or 32 threads");
 
  public:
-  thread_block_tile()
-      : coalesced_group(
-            (N == 32 ? ~0u : (1u << (N % 32)) - 1)
-            << (jaxkern_lane() & ~(N - 1))) {}
+  explicit thread_block_tile(unsigned parent_size)
+      : coalesced_group((N == 32 ? ~0u : (1u << (N % 32)) - 1)
+                        << (jaxkern_lane() & ~(N - 1))),
+        parent_size_(parent_size) {}
+  template <class Other>
+  thread_block_tile(const thread_block_tile<N, Other>& other)
+      : thread_block_tile(other.parent_size()) {}
   static constexpr unsigned size() { return N; }
   static constexpr unsigned num_threads() { return N; }
   unsigned thread_rank() const { return jaxkern_lane() & (N - 1); }
-  unsigned meta_group_rank() const { return thread_block::thread_rank() / N; }
-  unsigned meta_group_size() const {
-    return (thread_block::size() + N - 1) / N;
+  unsigned meta_group_rank() const {
+    return thread_block::thread_rank() % parent_size_ / N;
+  }
+  unsigned meta_group_size() const { return (parent_size_ + N - 1) / N; }
+  template <class T>
+  T shfl(T v, int rank, JAXKERN_LINE) const {
+    return __shfl_sync(mask_, v, rank, int(N), line);
   }
   template <class T>
   T shfl_xor(T v, int bits, JAXKERN_LINE) const {
     return __shfl_xor_sync(mask_, v, bits, int(N), line);
   }
+  unsigned parent_size() const { return parent_size_; }
+
+ private:
+  unsigned parent_size_;
 };
 template <unsigned N, class Parent>
-inline thread_block_tile<N, Parent> tiled_partition(const Parent&) {
-  return {};
+inline thread_block_tile<N, Parent> tiled_partition(const Parent& parent) {
+  return thread_block_tile<N, Parent>(parent.size());
 }
 
 template <class G>
@@ -116,6 +139,16 @@ template <class T>
 struct greater {
   T operator()(T a, T b) const { return a < b ? b : a; }
 };
+
+#define JAXKERN_OPERATOR(name, expression)         \
+  template <class T>                               \
+  struct name {                                    \
+    T operator()(T a, T b) const { return expression; } \
+  };
+JAXKERN_OPERATOR(bit_and, a& b)
+JAXKERN_OPERATOR(bit_or, a | b)
+JAXKERN_OPERATOR(bit_xor, a ^ b)
+#undef JAXKERN_OPERATOR
 
 /// The same order of combination in every lane.
 template <class G, class T, class F>

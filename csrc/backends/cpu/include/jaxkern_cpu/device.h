@@ -5,15 +5,6 @@
 constexpr int warpSize = 32;
 
 namespace jaxkern_cpu {
-/// Dynamic shared memory declared at file scope.
-template <class T>
-struct DynamicShared {
-  operator T*() const { return static_cast<T*>(jaxkern_dynamic_shared()); }
-  template <class U>
-  explicit operator U*() const {
-    return static_cast<U*>(jaxkern_dynamic_shared());
-  }
-};
 template <class T>
 inline uint64_t ToBits(T value) {
   static_assert(sizeof(T) <= 8, "shuffles move at most 8 bytes");
@@ -300,33 +291,57 @@ inline To ToInteger(double x) {
   return To(x);
 }
 }  // namespace jaxkern_cpu
-inline int __float2int_rn(float x) {
-  return jaxkern_cpu::ToInteger<int>(rintf(x));
+#define JAXKERN_CONVERT(From, from, To, to)               \
+  inline To __##from##2##to##_rn(From x) {                \
+    return jaxkern_cpu::ToInteger<To>(rint(double(x)));   \
+  }                                                       \
+  inline To __##from##2##to##_rz(From x) {                \
+    return jaxkern_cpu::ToInteger<To>(trunc(double(x)));  \
+  }                                                       \
+  inline To __##from##2##to##_rd(From x) {                \
+    return jaxkern_cpu::ToInteger<To>(floor(double(x)));  \
+  }                                                       \
+  inline To __##from##2##to##_ru(From x) {                \
+    return jaxkern_cpu::ToInteger<To>(ceil(double(x)));   \
+  }
+JAXKERN_CONVERT(float, float, int, int)
+JAXKERN_CONVERT(float, float, unsigned, uint)
+JAXKERN_CONVERT(float, float, long long, ll)
+JAXKERN_CONVERT(float, float, unsigned long long, ull)
+JAXKERN_CONVERT(double, double, int, int)
+JAXKERN_CONVERT(double, double, unsigned, uint)
+JAXKERN_CONVERT(double, double, long long, ll)
+JAXKERN_CONVERT(double, double, unsigned long long, ull)
+#undef JAXKERN_CONVERT
+namespace jaxkern_cpu {
+/// The float next to x that is not past it: up is 1 above, -1 below, and 0
+/// toward zero. x is exact in long double.
+inline float ToFloat(long double x, int up) {
+  float f = float(x);
+  if (up == 0) up = x > 0 ? -1 : 1;
+  if (up < 0 && f > x) f = nextafterf(f, -INFINITY);
+  if (up > 0 && f < x) f = nextafterf(f, INFINITY);
+  return f;
 }
-inline int __float2int_rz(float x) {
-  return jaxkern_cpu::ToInteger<int>(truncf(x));
-}
-inline int __float2int_rd(float x) {
-  return jaxkern_cpu::ToInteger<int>(floorf(x));
-}
-inline int __float2int_ru(float x) {
-  return jaxkern_cpu::ToInteger<int>(ceilf(x));
-}
-inline unsigned __float2uint_rn(float x) {
-  return jaxkern_cpu::ToInteger<unsigned>(rintf(x));
-}
-inline unsigned __float2uint_rz(float x) {
-  return jaxkern_cpu::ToInteger<unsigned>(truncf(x));
-}
-inline int __double2int_rn(double x) {
-  return jaxkern_cpu::ToInteger<int>(rint(x));
-}
-inline int __double2int_rz(double x) {
-  return jaxkern_cpu::ToInteger<int>(trunc(x));
-}
-inline float __int2float_rn(int x) { return float(x); }
-inline float __uint2float_rn(unsigned x) { return float(x); }
-inline float __double2float_rn(double x) { return float(x); }
+}  // namespace jaxkern_cpu
+#define JAXKERN_CONVERT(From, from)                                           \
+  inline float __##from##2float_rn(From x) { return float(x); }               \
+  inline float __##from##2float_rz(From x) {                                  \
+    return jaxkern_cpu::ToFloat(x, 0);                                        \
+  }                                                                           \
+  inline float __##from##2float_rd(From x) {                                  \
+    return jaxkern_cpu::ToFloat(x, -1);                                       \
+  }                                                                           \
+  inline float __##from##2float_ru(From x) { return jaxkern_cpu::ToFloat(x, 1); }
+JAXKERN_CONVERT(int, int)
+JAXKERN_CONVERT(unsigned, uint)
+JAXKERN_CONVERT(long long, ll)
+JAXKERN_CONVERT(unsigned long long, ull)
+JAXKERN_CONVERT(double, double)
+#undef JAXKERN_CONVERT
+inline double __int2double_rn(int x) { return x; }
+inline double __uint2double_rn(unsigned x) { return x; }
+inline double __ll2double_rn(long long x) { return double(x); }
 
 namespace jaxkern_cpu {
 /// A float that rounds on to 16 bits as the double itself would.

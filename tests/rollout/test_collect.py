@@ -1,0 +1,116 @@
+"""A policy that writes 'a' and an evaluator that passes on schedule."""
+
+import math
+from types import SimpleNamespace
+
+import jax
+import numpy as np
+import pytest
+
+from jaxkern.models.policy import Policy, Sampled
+from jaxkern.rollout import collect
+from jaxkern.tasks import suite
+from jaxkern.tokenizer import Tokenizer
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+  return Tokenizer.train(["a"], 300)
+
+
+def sampler_of(tokenizer, rows=4, calls=None):
+  letter, end = tokenizer.encode("a")[0], tokenizer.end_id
+
+  def sample(params, key, prompts, prompt_mask, temperature):
+    if calls is not None:
+      calls.append(prompts.shape)
+    tokens = np.full((len(prompts), 3), tokenizer.pad_id, np.int32)
+    tokens[:, :2] = letter, end
+    mask = np.array([[1, 1, 0]] * len(prompts), np.float32)
+    return Sampled(tokens, mask, -mask, ())
+
+  policy = Policy(init=None, sample=sample, log_probs=None)
+  return collect.Sampler(policy, None, tokenizer, (128, 512), rows, 1.0)
+
+
+def verdicts(*rounds):
+  """Evaluates by script: one list of statuses per turn."""
+  script = iter(rounds)
+
+  def evaluate(pairs):
+    statuses = next(script)
+    assert len(pairs) == len(statuses)
+    return [
+      SimpleNamespace(status=s, log="", compile_s=1.0, run_s=0.5)
+      for s in statuses
+    ]
+
+  return evaluate
+
+
+def run(sampler, evaluate, tasks=("relu", "tanh"), turns=3, gate=None):
+  return collect.collect(
+    sampler,
+    jax.random.key(0),
+    [suite.get(name) for name in tasks],
+    evaluate,
+    group_size=2,
+    turns=turns,
+    gate=gate or (lambda failures: True),
+  )
+
+
+def test_failures_are_repaired_until_they_pass(tokenizer):
+  evaluate = verdicts(
+    ["ok", "compile_error", "wrong_answer", "timeout"],
+    ["ok", "wrong_answer", "wrong_answer"],
+    ["ok", "wrong_answer"],
+  )
+  groups, seconds = run(sampler_of(tokenizer), evaluate)
+  turns = [[r.success_turn for r in group] for group in groups]
+  assert turns == [[1, 2], [3, math.inf]]
+  assert [len(r.turns) for r in groups[1]] == [3, 3]
+  # 4 + 3 + 2 verdicts of 1 s compiling and 0.5 s running each.
+  assert (seconds.compiling, seconds.running) == (9.0, 4.5)
+
+
+def test_the_gate_sees_first_turn_failures_and_stops_pruned_groups(tokenizer):
+  seen = []
+
+  def gate(failures):
+    seen.append(failures)
+    return failures == 1
+
+  evaluate = verdicts(["ok", "timeout", "timeout", "timeout"], ["ok"])
+  groups, _ = run(sampler_of(tokenizer), evaluate, gate=gate)
+  assert seen == [1, 2]
+  assert [len(r.turns) for group in groups for r in group] == [1, 2, 1, 1]
+
+
+def test_a_repair_prompt_holds_the_attempt_and_its_status(tokenizer):
+  evaluate = verdicts(["timeout"] * 4, ["ok"] * 4)
+  groups, _ = run(sampler_of(tokenizer), evaluate)
+  prompt = tokenizer.decode(groups[0][0].turns[1].prompt)
+  assert prompt.endswith("atimeout") and "jax.nn.relu" in prompt
+
+
+def test_rows_are_padded_to_few_shapes(tokenizer):
+  calls = []
+  evaluate = verdicts(["ok"] * 6)
+  run(
+    sampler_of(tokenizer, rows=4, calls=calls),
+    evaluate,
+    tasks=("relu", "tanh", "relu"),
+  )
+  assert calls == [(4, 512), (4, 512)]
+
+
+def test_pad_prompts_pads_on_the_left_to_the_smallest_length_that_fits():
+  tokens, mask = collect.pad_prompts([[5, 6], [7]], (1, 3, 8), pad_id=0)
+  assert tokens.tolist() == [[0, 5, 6], [0, 0, 7]]
+  assert mask.tolist() == [[0, 1, 1], [0, 0, 1]]
+
+
+def test_a_long_prompt_loses_its_middle(tokenizer):
+  ids = collect.encode(tokenizer, "abcdefgh", 4)
+  assert ids == tokenizer.encode("abc") + tokenizer.encode("h")

@@ -1,0 +1,135 @@
+"""The loop against an evaluator that likes short kernels."""
+
+from types import SimpleNamespace
+
+import chex
+import jax
+import numpy as np
+import pytest
+
+from jaxkern import models
+from jaxkern.rollout.collect import Rollout, Sampler, Turn
+from jaxkern.tokenizer import Tokenizer
+from jaxkern.training import rl
+from jaxkern.training.checkpoint import Checkpoints
+from jaxkern.training.metrics import Metrics, read
+
+OPTIONS = dict(
+  seed=3,
+  prompts=2,
+  group_size=4,
+  turns=2,
+  t_min=1,
+  t_max=4,
+  gamma=0.5,
+  learning_rate=1e-3,
+  clip_norm=1.0,
+  eps_low=0.2,
+  eps_high=0.28,
+  kl=0.0,
+  length=8,
+  minibatches=1,
+  microbatch=None,
+  say=lambda line: None,
+)
+
+
+def evaluate(pairs):
+  return [
+    SimpleNamespace(
+      status="ok" if len(source) % 2 else "wrong_answer",
+      log="odd lengths pass",
+      compile_s=0.0,
+      run_s=0.0,
+      speedup=0.0,
+    )
+    for _, source in pairs
+  ]
+
+
+@pytest.fixture(scope="module")
+def sampler():
+  tokenizer = Tokenizer.train(["a"], 300)
+  config = dict(
+    width=16, layers=1, heads=2, kv_heads=2, hidden=16, max_new_tokens=8
+  )
+  policy = models.make(
+    config,
+    vocab_size=tokenizer.vocab_size,
+    end_id=tokenizer.end_id,
+    pad_id=tokenizer.pad_id,
+  )
+  params = policy.init(jax.random.key(0))
+  return Sampler(policy, params, tokenizer, (64, 128), 8, 1.0)
+
+
+def train(sampler, directory, steps):
+  with Metrics(
+    directory, resume={"rl": Checkpoints.latest(directory / "rl")}
+  ) as metrics:
+    return rl.train(
+      sampler,
+      ["relu", "tanh", "silu"],
+      evaluate,
+      directory / "rl",
+      metrics,
+      steps=steps,
+      **OPTIONS,
+    )
+
+
+def test_a_resumed_run_takes_the_identical_next_step(sampler, tmp_path):
+  whole = train(sampler, tmp_path / "whole", steps=3)
+  train(sampler, tmp_path / "parts", steps=2)
+  parts = train(sampler, tmp_path / "parts", steps=3)
+  chex.assert_trees_all_equal(parts, whole)
+  recorded = [
+    [line["pass@1"] for line in read(tmp_path / name / "metrics.jsonl")]
+    for name in ("whole", "parts")
+  ]
+  assert len(recorded[0]) == 3 and recorded[0] == recorded[1]
+
+
+def test_training_changes_the_parameters(sampler, tmp_path):
+  after = train(sampler, tmp_path, steps=1)
+  with pytest.raises(AssertionError):
+    chex.assert_trees_all_close(after, sampler.params)
+
+
+def turn(status):
+  return Turn([1], np.ones(2), np.ones(2), -np.ones(2), (), "", status)
+
+
+def rollout(*statuses):
+  turns = [turn(SimpleNamespace(status=s)) for s in statuses]
+  return Rollout("relu", tuple(turns))
+
+
+def test_credit_follows_the_tournament_and_the_discount():
+  # k = 1, 2, infinity: A = 1, 0, -1 over 2; the second teaches nothing.
+  group = [
+    rollout("ok"),
+    rollout("timeout", "ok"),
+    rollout("timeout", "timeout"),
+  ]
+  credits = [credit for _, credit in rl.credited_turns([group], gamma=0.5)]
+  assert credits == [1.0, -1.0, -1.0]
+
+
+def test_infra_errors_are_not_trained_on():
+  group = [rollout("ok"), rollout("infra_error")]
+  [(turn, credit)] = rl.credited_turns([group], gamma=0.5)
+  assert turn.result.status == "ok" and credit == 1.0
+
+
+def test_summary_counts_groups_and_statuses():
+  groups = [
+    [rollout("ok"), rollout("ok")],
+    [rollout("ok"), rollout("timeout", "ok")],
+    [rollout("timeout"), rollout("timeout")],
+  ]
+  values = rl.summarise(groups, turns=2, t_min=1, t_max=1)
+  assert values["pass@1"] == 0.5 and values["pass@2"] == pytest.approx(4 / 6)
+  assert values["groups_easy"] == values["groups_hopeless"] == 1
+  assert values["groups_expanded"] == 1
+  assert values["status/timeout"] == 3 and values["status/ok"] == 4
