@@ -24,7 +24,7 @@ def get_config(variant: str = "demo") -> ConfigDict:
 
   config.corpus = ConfigDict({"count": 620})
   config.vocab_size = 1024
-  config.prompt_lengths = (96, 288)  # Tokens; each compiles once.
+  config.prompt_lengths = (48, 96, 224)  # Tokens; each compiles once.
   config.rows = 64  # Prompts sampled at once.
   config.microbatch = 2  # Rows per backward pass; fastest on a CPU.
 
@@ -40,13 +40,13 @@ def get_config(variant: str = "demo") -> ConfigDict:
   )
   config.sft = ConfigDict(
     {
-      "steps": 250,
-      "rows": 32,
+      "steps": 300,
+      "rows": 24,
       "learning_rate": 2e-3,
       "clip_norm": 1.0,
       "weight_decay": 0.05,
       "repairs": 0.35,
-      "save_every": 10,
+      "save_every": 50,
     }
   )
   config.rl_temperature = 1.0
