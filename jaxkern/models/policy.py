@@ -37,7 +37,8 @@ class Policy(NamedTuple):
     init: key -> params.
     sample: (params, key, prompts, prompt_mask, temperature) -> Sampled, with
       prompts int32 [B, P], padded on the left, prompt_mask float32 [B, P].
-      Row b depends on (key, b) and its own prompt only.
+      Row b depends on (key, b) and its own prompt only. Temperature 0 takes
+      the likeliest token; log-probabilities are then those at temperature 1.
     log_probs: (params, prompts, prompt_mask, tokens, mask, trace,
       temperature) -> float32 [B, T], log-probability of each token given all
       that was visible when it was chosen; 0 where mask is 0.

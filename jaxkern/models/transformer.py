@@ -22,7 +22,7 @@ class Cache(NamedTuple):
   """Keys and values of one layer.
 
   Each is laid out as its product in `attend` reads it: a decoding step on a CPU
-  spends three times as long on keys stored like values.
+  spends twice as long on keys stored like values.
 
   Attributes:
     keys: [B, K, D, S].
@@ -81,7 +81,7 @@ def attend(
 
 
 def with_room(caches: tuple[Cache, ...], slots: int) -> tuple[Cache, ...]:
-  """The caches with that many empty slots added at the end."""
+  """The caches with `slots` empty slots added at the end."""
   none = (0, 0)
   return tuple(
     Cache(

@@ -23,8 +23,8 @@ std::string Threads(unsigned count) {
 BlockRunner::BlockRunner()
     : warps_(32), shared_(kSharedPerBlockOptIn + kSharedAlignment) {
   const auto address = reinterpret_cast<uintptr_t>(shared_.data());
-  shared_offset_ = (kSharedAlignment - address % kSharedAlignment) %
-                   kSharedAlignment;
+  shared_offset_ =
+      (kSharedAlignment - address % kSharedAlignment) % kSharedAlignment;
 }
 
 void BlockRunner::Run(const Launch& launch, uint3 index) {
@@ -32,6 +32,7 @@ void BlockRunner::Run(const Launch& launch, uint3 index) {
   count_ = launch.block.x * launch.block.y * launch.block.z;
   live_ = count_;
   started_ = 0;
+  plain_ = true;
   blockIdx = index;
   blockDim = launch.block;
   gridDim = launch.grid;
@@ -58,18 +59,25 @@ void BlockRunner::Run(const Launch& launch, uint3 index) {
 }
 
 unsigned BlockRunner::Linear() const {
-  return threadIdx.x +
-         blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
 }
 
 void BlockRunner::StartThread() {
   const unsigned index = started_++;
-  if (blockDim.y == 1 && blockDim.z == 1) {
-    threadIdx = {index, 0, 0};
-    return;
-  }
   const unsigned row = index / blockDim.x;
   threadIdx = {index % blockDim.x, row % blockDim.y, row / blockDim.y};
+  jaxkern_row_end = plain_ ? blockDim.x : 0;
+}
+
+void BlockRunner::LeavePlain() {
+  if (!plain_) return;
+  plain_ = false;
+  jaxkern_row_end = 0;
+  const unsigned exited = Linear();
+  started_ = exited + 1;
+  live_ = count_ - exited;
+  for (unsigned w = 0; w < exited / 32; ++w) warps_[w].live = 0;
+  warps_[exited / 32].live &= ~0u << exited % 32;
 }
 
 Fiber* BlockRunner::TakeIdle() {
@@ -82,7 +90,8 @@ Fiber* BlockRunner::TakeIdle() {
   // unwind through the candidate's frames.
   auto* fiber = new Fiber;
   fiber->context = boost::context::fiber(
-      std::allocator_arg, boost::context::protected_fixedsize_stack(kStackBytes),
+      std::allocator_arg,
+      boost::context::protected_fixedsize_stack(kStackBytes),
       [this, fiber](boost::context::fiber&& main) {
         main_ = std::move(main);
         for (;;) {
@@ -113,6 +122,15 @@ void BlockRunner::Park(Wait wait, int line) {
 void BlockRunner::Wake(Fiber* fiber) { ready_.push_back(fiber); }
 
 bool BlockRunner::Next() {
+  if (plain_) {
+    started_ = Linear() + 1;
+    if (started_ == count_) {
+      live_ = 0;
+      return false;
+    }
+    StartThread();
+    return true;
+  }
   Warp& mine = warp();
   mine.live &= ~(1u << Linear() % 32);
   --live_;
@@ -129,13 +147,14 @@ bool BlockRunner::Next() {
 }
 
 int BlockRunner::SyncThreads(int predicate, int how, int line) {
+  LeavePlain();
   if (arrived_ == 0) {
     barrier_line_ = line;
   } else if (line != barrier_line_) {
-    Fail("divergent barrier: threads of one block wait at different "
-         "__syncthreads, at line " +
-         std::to_string(barrier_line_) + " and at line " +
-         std::to_string(line));
+    Fail(
+        "divergent barrier: threads of one block wait at different "
+        "__syncthreads, at line " +
+        std::to_string(barrier_line_) + " and at line " + std::to_string(line));
   }
   const unsigned generation = generation_;
   ++arrived_;
@@ -164,6 +183,7 @@ void BlockRunner::ReleaseBarrier() {
 }
 
 Snapshot* BlockRunner::Exchange(unsigned mask, uint64_t value, int line) {
+  LeavePlain();
   Warp& mine = warp();
   const unsigned lane = Linear() % 32;
   if (!(mask >> lane & 1)) {
@@ -207,6 +227,7 @@ void BlockRunner::Release(Snapshot* snapshot) {
 }
 
 unsigned BlockRunner::ActiveMask(int line) {
+  LeavePlain();
   Warp& mine = warp();
   const unsigned lane = Linear() % 32;
   mine.active[lane] = current_;

@@ -74,6 +74,8 @@ class BlockRunner {
 
  private:
   void StartThread();
+  /// Before the block's first barrier: makes up for what plain threads skip.
+  void LeavePlain();
   Fiber* TakeIdle();
   void Resume(Fiber* fiber);
   void Park(Wait wait, int line);
@@ -87,6 +89,7 @@ class BlockRunner {
 
   const Launch* launch_ = nullptr;
   unsigned count_ = 0, started_ = 0, live_ = 0;
+  bool plain_ = false;  ///< no thread has waited: started_, live_ lag behind
   boost::context::fiber main_;
   Fiber* current_ = nullptr;
   std::vector<Fiber*> idle_;

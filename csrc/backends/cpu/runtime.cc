@@ -17,6 +17,7 @@ __thread uint3 threadIdx;
 __thread uint3 blockIdx;
 __thread dim3 blockDim;
 __thread dim3 gridDim;
+__thread unsigned jaxkern_row_end;
 
 namespace jaxkern {
 namespace {

@@ -257,7 +257,8 @@ struct Configuration {
 template <class F>
 inline void RunThreads(const void* kernel) {
   do (*static_cast<const F*>(kernel))();
-  while (jaxkern_next());
+  while (threadIdx.x + 1 < jaxkern_row_end ? (++threadIdx.x, true)
+                                           : jaxkern_next());
 }
 
 /// `call(args...)` once per CUDA thread; the arguments were evaluated once.

@@ -17,6 +17,10 @@ JAXKERN_TLS uint3 blockIdx;
 JAXKERN_TLS dim3 blockDim;
 JAXKERN_TLS dim3 gridDim;
 
+/// While threadIdx.x + 1 is less, the next CUDA thread is the next in x and
+/// nothing else has to be done: no thread of the block has met a barrier.
+JAXKERN_TLS unsigned jaxkern_row_end;
+
 /// Runs CUDA threads of the current block until jaxkern_next says stop.
 typedef void (*jaxkern_threads)(const void* kernel);
 
