@@ -15,7 +15,9 @@ import record
 
 from jaxkern.evaluator import Evaluator, Request
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tests/conformance"))
+sys.path.insert(
+  0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/conformance")
+)
 
 import kernels  # noqa: E402
 

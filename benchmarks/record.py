@@ -15,7 +15,9 @@ def environment() -> dict:
   return {
     "command": " ".join(["python", *sys.argv]),
     "date": time.strftime("%Y-%m-%d", time.gmtime()),
-    "commit": _output("git", "describe", "--always", "--dirty") or "unknown",
+    # The variable is for copies of a checkout without its history.
+    "commit": os.environ.get("JAXKERN_COMMIT")
+    or _output("git", "describe", "--always", "--dirty"),
     "processor": _processor(),
     "cores": len(os.sched_getaffinity(0)),
     # Above zero, others were using the machine too.

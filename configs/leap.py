@@ -40,7 +40,7 @@ def get_config(variant: str = "demo") -> ConfigDict:
   )
   config.sft = ConfigDict(
     {
-      "steps": 300,
+      "steps": 260,
       "rows": 24,
       "learning_rate": 2e-3,
       "clip_norm": 1.0,
@@ -52,14 +52,14 @@ def get_config(variant: str = "demo") -> ConfigDict:
   config.rl_temperature = 1.0
   config.rl = ConfigDict(
     {
-      "steps": 20,
-      "prompts": 12,
+      "steps": 14,
+      "prompts": 8,
       "group_size": 8,
       "turns": 3,
       "t_min": 4,
       "t_max": 7,
       "gamma": 0.5,
-      "learning_rate": 2e-4,
+      "learning_rate": 3e-4,
       "clip_norm": 1.0,
       "eps_low": 0.2,
       "eps_high": 0.28,
@@ -68,7 +68,7 @@ def get_config(variant: str = "demo") -> ConfigDict:
     }
   )
   config.evaluation = ConfigDict(
-    {"tasks": 16, "samples": 16, "temperature": 1.0}
+    {"tasks": 16, "samples": 13, "temperature": 1.0}
   )
   if variant == "tiny":
     config.corpus.count = 62

@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 ORDER = (
-  ("config", "tokenizer"),
+  ("_core", "config", "tokenizer"),
   ("tasks",),
   ("models",),
   ("rollout",),

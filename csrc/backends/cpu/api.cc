@@ -59,8 +59,7 @@ cudaError_t jaxkern_malloc(void** pointer, size_t bytes) {
   if (!pointer) return SetLastError(cudaErrorInvalidValue);
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
-  if (bytes > HostMemory() ||
-      posix_memalign(pointer, kAlignment, bytes) != 0) {
+  if (bytes > HostMemory() || posix_memalign(pointer, kAlignment, bytes) != 0) {
     return SetLastError(cudaErrorMemoryAllocation);
   }
   std::memset(*pointer, kFresh, bytes);

@@ -30,8 +30,8 @@ DeviceError Describe(cudaError code) {
   DeviceError error;
   error.code = code;
   if (code == cudaSuccess) return error;
-  error.message = std::string(cudaGetErrorName(code)) + ": " +
-                  cudaGetErrorString(code);
+  error.message =
+      std::string(cudaGetErrorName(code)) + ": " + cudaGetErrorString(code);
   error.out_of_memory = code == cudaErrorMemoryAllocation;
   return error;
 }
@@ -44,8 +44,8 @@ DeviceError AfterLaunch() {
   error.code = cudaErrorLaunchFailure;
   error.message = fault;
   error.fatal = true;
-  error.unsupported = fault.find("not available on the cpu device") !=
-                      std::string::npos;
+  error.unsupported =
+      fault.find("not available on the cpu device") != std::string::npos;
   return error;
 }
 

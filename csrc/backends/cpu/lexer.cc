@@ -105,19 +105,19 @@ class Lexer {
     const std::string close =
         ")" + source_.substr(quote + 1, open - quote - 1) + "\"";
     const size_t end = source_.find(close, open);
-    Emit(Token::Kind::kText, end == std::string::npos ? source_.size()
-                                                      : end + close.size());
+    Emit(Token::Kind::kText,
+         end == std::string::npos ? source_.size() : end + close.size());
   }
 
   void Number() {
     size_t end = at_ + 1;
     while (end < source_.size()) {
       const char c = source_[end], before = source_[end - 1];
-      const bool sign = (c == '+' || c == '-') &&
-                        (before == 'e' || before == 'E' || before == 'p' ||
-                         before == 'P');
-      const bool separator = c == '\'' && end + 1 < source_.size() &&
-                             IsWord(source_[end + 1]);
+      const bool sign =
+          (c == '+' || c == '-') &&
+          (before == 'e' || before == 'E' || before == 'p' || before == 'P');
+      const bool separator =
+          c == '\'' && end + 1 < source_.size() && IsWord(source_[end + 1]);
       if (!IsWord(c) && c != '.' && !sign && !separator) break;
       // 0xe+1 is a sum.
       if (sign && source_.compare(at_, 2, "0x") == 0 &&

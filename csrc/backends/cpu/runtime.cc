@@ -89,9 +89,9 @@ class Pool {
     running = &runner;
     for (uint64_t b; !faulted && (b = next_++) < blocks;) {
       const uint64_t plane = uint64_t(launch.grid.x) * launch.grid.y;
-      runner.Run(launch, {unsigned(b % launch.grid.x),
-                          unsigned(b % plane / launch.grid.x),
-                          unsigned(b / plane)});
+      runner.Run(launch,
+                 {unsigned(b % launch.grid.x),
+                  unsigned(b % plane / launch.grid.x), unsigned(b / plane)});
       if (!runner.fault().empty()) RecordFault(runner.fault());
     }
     running = nullptr;
@@ -156,8 +156,9 @@ extern "C" {
 void jaxkern_launch(dim3 grid, dim3 block, size_t shared,
                     jaxkern_threads threads, const void* kernel) {
   if (running) {
-    jaxkern_trap("a kernel launches a kernel: dynamic parallelism is not "
-                 "available on the cpu device");
+    jaxkern_trap(
+        "a kernel launches a kernel: dynamic parallelism is not "
+        "available on the cpu device");
   }
   if (jaxkern::faulted) {
     jaxkern::SetLastError(cudaErrorLaunchFailure);
@@ -200,8 +201,7 @@ unsigned jaxkern_gather(unsigned mask, uint64_t value, uint64_t values[32],
 }
 
 unsigned jaxkern_lane() {
-  return (threadIdx.x +
-          blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) %
+  return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) %
          32;
 }
 

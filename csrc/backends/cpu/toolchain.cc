@@ -120,9 +120,9 @@ class CpuToolchain final : public Toolchain {
     std::vector<std::string> argv = {compiler_.path};
     const std::vector<std::string> flags = Flags();
     argv.insert(argv.end(), flags.begin(), flags.end());
-    argv.insert(argv.end(), {"-I" + include_, "-include",
-                             include_ + "/cuda_runtime.h", "-x", "c++",
-                             SourceName(), "-o", "kernel.so"});
+    argv.insert(argv.end(),
+                {"-I" + include_, "-include", include_ + "/cuda_runtime.h",
+                 "-x", "c++", SourceName(), "-o", "kernel.so"});
     return argv;
   }
 
@@ -130,10 +130,10 @@ class CpuToolchain final : public Toolchain {
 
  private:
   std::vector<std::string> Flags() const {
-    return {"-std=c++17", "-O1", "-march=native", "-shared", "-fPIC",
+    return {"-std=c++17", "-O2", "-march=native", "-shared", "-fPIC",
             // As nvcc: multiply-adds are fused, errno is not set.
-            "-ffp-contract=fast", "-fno-math-errno",
-            "-Wl,-Bsymbolic", "-w", "-fmax-errors=10"};
+            "-ffp-contract=fast", "-fno-math-errno", "-Wl,-Bsymbolic", "-w",
+            "-fmax-errors=10"};
   }
 
   Compiler compiler_;

@@ -13,8 +13,7 @@ class thread_block {
   static unsigned size() { return blockDim.x * blockDim.y * blockDim.z; }
   static unsigned num_threads() { return size(); }
   static unsigned thread_rank() {
-    return threadIdx.x +
-           blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   }
   static void sync(JAXKERN_LINE) { __syncthreads(line); }
 };
@@ -39,15 +38,14 @@ class coalesced_group {
   template <class T>
   T shfl_up(T v, unsigned delta, JAXKERN_LINE) const {
     const int rank = int(thread_rank()) - int(delta);
-    return __shfl_sync(mask_, v, Lane(rank < 0 ? int(thread_rank()) : rank),
-                       32, line);
+    return __shfl_sync(mask_, v, Lane(rank < 0 ? int(thread_rank()) : rank), 32,
+                       line);
   }
   template <class T>
   T shfl_down(T v, unsigned delta, JAXKERN_LINE) const {
     const unsigned rank = thread_rank() + delta;
-    return __shfl_sync(mask_, v,
-                       Lane(int(rank < size() ? rank : thread_rank())), 32,
-                       line);
+    return __shfl_sync(
+        mask_, v, Lane(int(rank < size() ? rank : thread_rank())), 32, line);
   }
   /// Lanes of the group, by rank, that hold the same value.
   template <class T>
@@ -140,9 +138,9 @@ struct greater {
   T operator()(T a, T b) const { return a < b ? b : a; }
 };
 
-#define JAXKERN_OPERATOR(name, expression)         \
-  template <class T>                               \
-  struct name {                                    \
+#define JAXKERN_OPERATOR(name, expression)              \
+  template <class T>                                    \
+  struct name {                                         \
     T operator()(T a, T b) const { return expression; } \
   };
 JAXKERN_OPERATOR(bit_and, a& b)

@@ -1,5 +1,5 @@
-// half precision with CUDA's names. Arithmetic rounds once, from float (exact enough
-// for + - * /) or, for multiply-add, from double.
+// half precision with CUDA's names. Arithmetic rounds once, from float (exact
+// enough for + - * /) or, for multiply-add, from double.
 #pragma once
 #include "cuda_runtime.h"
 
@@ -15,10 +15,18 @@ struct __half {
   __half(unsigned long x) : __half(double(x)) {}
   __half(unsigned long long x) : __half(double(x)) {}
   operator float() const { return ToFloat(bits); }
-  __half& operator+=(__half b) { return *this = __half(float(*this) + float(b)); }
-  __half& operator-=(__half b) { return *this = __half(float(*this) - float(b)); }
-  __half& operator*=(__half b) { return *this = __half(float(*this) * float(b)); }
-  __half& operator/=(__half b) { return *this = __half(float(*this) / float(b)); }
+  __half& operator+=(__half b) {
+    return *this = __half(float(*this) + float(b));
+  }
+  __half& operator-=(__half b) {
+    return *this = __half(float(*this) - float(b));
+  }
+  __half& operator*=(__half b) {
+    return *this = __half(float(*this) * float(b));
+  }
+  __half& operator/=(__half b) {
+    return *this = __half(float(*this) / float(b));
+  }
 
  private:
   static unsigned short FromFloat(float x) {
@@ -87,7 +95,9 @@ inline bool __hle(__half a, __half b) { return a <= b; }
 inline bool __hgt(__half a, __half b) { return a > b; }
 inline bool __hge(__half a, __half b) { return a >= b; }
 inline bool __hisnan(__half a) { return isnan(float(a)); }
-inline int __hisinf(__half a) { return isinf(float(a)) ? (a < __half(0) ? -1 : 1) : 0; }
+inline int __hisinf(__half a) {
+  return isinf(float(a)) ? (a < __half(0) ? -1 : 1) : 0;
+}
 inline __half hexp(__half x) { return expf(x); }
 inline __half hexp2(__half x) { return exp2f(x); }
 inline __half hlog(__half x) { return logf(x); }
@@ -114,9 +124,9 @@ inline __half __low2half(__half2 v) { return v.x; }
 inline __half __high2half(__half2 v) { return v.y; }
 inline float __low2float(__half2 v) { return v.x; }
 inline float __high2float(__half2 v) { return v.y; }
-#define JAXKERN_PAIR(name)                                 \
-  inline __half2 name##2(__half2 a, __half2 b) {            \
-    return {name(a.x, b.x), name(a.y, b.y)};               \
+#define JAXKERN_PAIR(name)                       \
+  inline __half2 name##2(__half2 a, __half2 b) { \
+    return {name(a.x, b.x), name(a.y, b.y)};     \
   }
 JAXKERN_PAIR(__hadd)
 JAXKERN_PAIR(__hsub)

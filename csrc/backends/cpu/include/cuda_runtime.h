@@ -2,8 +2,11 @@
 // does with its own; no C++ standard header is pulled in, so that a candidate
 // which includes none compiles in a fraction of a second.
 #pragma once
+// Each needs those before it.
+// clang-format off
 #include "jaxkern_cpu/qualifiers.h"
 #include "jaxkern_cpu/types.h"
 #include "jaxkern_cpu/math.h"
 #include "jaxkern_cpu/device.h"
 #include "jaxkern_cpu/host.h"
+// clang-format on

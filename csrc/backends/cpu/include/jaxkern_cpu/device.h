@@ -44,9 +44,8 @@ template <class T>
 inline T __shfl_sync(unsigned mask, T v, int source, int width = 32,
                      JAXKERN_LINE) {
   int lane = int(jaxkern_lane()), base = lane & ~(width - 1);
-  return jaxkern_cpu::FromBits<T>(
-      jaxkern_shuffle(mask, jaxkern_cpu::ToBits(v),
-                      base + (source & (width - 1)), line));
+  return jaxkern_cpu::FromBits<T>(jaxkern_shuffle(
+      mask, jaxkern_cpu::ToBits(v), base + (source & (width - 1)), line));
 }
 template <class T>
 inline T __shfl_up_sync(unsigned mask, T v, unsigned delta, int width = 32,
@@ -108,20 +107,20 @@ inline unsigned __match_all_sync(unsigned mask, T v, int* all, JAXKERN_LINE) {
   return *all ? lanes : 0;
 }
 
-#define JAXKERN_REDUCE(name, T, expression)                              \
-  inline T __reduce_##name##_sync(unsigned mask, T v, JAXKERN_LINE) {    \
-    uint64_t values[32];                                                 \
-    unsigned lanes =                                                     \
-        jaxkern_gather(mask, jaxkern_cpu::ToBits(v), values, line);      \
-    bool first = true;                                                   \
-    T a = v;                                                             \
-    for (int l = 0; l < 32; ++l) {                                       \
-      if (!(lanes >> l & 1)) continue;                                   \
-      T b = jaxkern_cpu::FromBits<T>(values[l]);                         \
-      a = first ? b : (expression);                                      \
-      first = false;                                                     \
-    }                                                                    \
-    return a;                                                            \
+#define JAXKERN_REDUCE(name, T, expression)                           \
+  inline T __reduce_##name##_sync(unsigned mask, T v, JAXKERN_LINE) { \
+    uint64_t values[32];                                              \
+    unsigned lanes =                                                  \
+        jaxkern_gather(mask, jaxkern_cpu::ToBits(v), values, line);   \
+    bool first = true;                                                \
+    T a = v;                                                          \
+    for (int l = 0; l < 32; ++l) {                                    \
+      if (!(lanes >> l & 1)) continue;                                \
+      T b = jaxkern_cpu::FromBits<T>(values[l]);                      \
+      a = first ? b : (expression);                                   \
+      first = false;                                                  \
+    }                                                                 \
+    return a;                                                         \
   }
 JAXKERN_REDUCE(add, int, a + b)
 JAXKERN_REDUCE(min, int, a < b ? a : b)
@@ -170,31 +169,31 @@ inline T Atomic(T* address, F next) {
     after = next(before);
     W wanted;
     memcpy(&wanted, &after, sizeof(T));
-    if (__atomic_compare_exchange_n(word, &old, wanted, true,
-                                    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+    if (__atomic_compare_exchange_n(word, &old, wanted, true, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_RELAXED))
       return before;
   }
 }
 }  // namespace jaxkern_cpu
 
-#define JAXKERN_ATOMIC(name, T, expression)                               \
-  inline T name(T* address, T v) {                                        \
+#define JAXKERN_ATOMIC(name, T, expression)                                    \
+  inline T name(T* address, T v) {                                             \
     return jaxkern_cpu::Atomic(address, [v](T a) -> T { return expression; }); \
-  }                                                                       \
-  inline T name##_block(T* address, T v) { return name(address, v); }     \
+  }                                                                            \
+  inline T name##_block(T* address, T v) { return name(address, v); }          \
   inline T name##_system(T* address, T v) { return name(address, v); }
-#define JAXKERN_ATOMICS(T)                           \
-  JAXKERN_ATOMIC(atomicAdd, T, a + v)                \
-  JAXKERN_ATOMIC(atomicSub, T, a - v)                \
-  JAXKERN_ATOMIC(atomicMin, T, v < a ? v : a)        \
-  JAXKERN_ATOMIC(atomicMax, T, a < v ? v : a)        \
-  JAXKERN_ATOMIC(atomicExch, T, (void(a), v))        \
-  JAXKERN_ATOMIC(atomicAnd, T, a& v)                 \
-  JAXKERN_ATOMIC(atomicOr, T, a | v)                 \
-  JAXKERN_ATOMIC(atomicXor, T, a ^ v)                \
-  inline T atomicCAS(T* address, T compare, T v) {   \
-    return jaxkern_cpu::Atomic(                      \
-        address, [=](T a) { return a == compare ? v : a; }); \
+#define JAXKERN_ATOMICS(T)                                                 \
+  JAXKERN_ATOMIC(atomicAdd, T, a + v)                                      \
+  JAXKERN_ATOMIC(atomicSub, T, a - v)                                      \
+  JAXKERN_ATOMIC(atomicMin, T, v < a ? v : a)                              \
+  JAXKERN_ATOMIC(atomicMax, T, a < v ? v : a)                              \
+  JAXKERN_ATOMIC(atomicExch, T, (void(a), v))                              \
+  JAXKERN_ATOMIC(atomicAnd, T, a& v)                                       \
+  JAXKERN_ATOMIC(atomicOr, T, a | v)                                       \
+  JAXKERN_ATOMIC(atomicXor, T, a ^ v)                                      \
+  inline T atomicCAS(T* address, T compare, T v) {                         \
+    return jaxkern_cpu::Atomic(address,                                    \
+                               [=](T a) { return a == compare ? v : a; }); \
   }
 JAXKERN_ATOMICS(int)
 JAXKERN_ATOMICS(unsigned)
@@ -285,24 +284,27 @@ template <class To>
 inline To ToInteger(double x) {
   if (x != x) return 0;
   const double low = To(-1) < To(0) ? -double(1ull << (8 * sizeof(To) - 1)) : 0;
-  const double high = To(-1) < To(0) ? -low : 2.0 * (1ull << (8 * sizeof(To) - 1));
+  const double high =
+      To(-1) < To(0) ? -low : 2.0 * (1ull << (8 * sizeof(To) - 1));
   if (x <= low) return To(low);
-  if (x >= high) return To(~To(0)) < To(0) ? To(~(To(1) << (8 * sizeof(To) - 1))) : To(~To(0));
+  if (x >= high)
+    return To(~To(0)) < To(0) ? To(~(To(1) << (8 * sizeof(To) - 1)))
+                              : To(~To(0));
   return To(x);
 }
 }  // namespace jaxkern_cpu
-#define JAXKERN_CONVERT(From, from, To, to)               \
-  inline To __##from##2##to##_rn(From x) {                \
-    return jaxkern_cpu::ToInteger<To>(rint(double(x)));   \
-  }                                                       \
-  inline To __##from##2##to##_rz(From x) {                \
-    return jaxkern_cpu::ToInteger<To>(trunc(double(x)));  \
-  }                                                       \
-  inline To __##from##2##to##_rd(From x) {                \
-    return jaxkern_cpu::ToInteger<To>(floor(double(x)));  \
-  }                                                       \
-  inline To __##from##2##to##_ru(From x) {                \
-    return jaxkern_cpu::ToInteger<To>(ceil(double(x)));   \
+#define JAXKERN_CONVERT(From, from, To, to)              \
+  inline To __##from##2##to##_rn(From x) {               \
+    return jaxkern_cpu::ToInteger<To>(rint(double(x)));  \
+  }                                                      \
+  inline To __##from##2##to##_rz(From x) {               \
+    return jaxkern_cpu::ToInteger<To>(trunc(double(x))); \
+  }                                                      \
+  inline To __##from##2##to##_rd(From x) {               \
+    return jaxkern_cpu::ToInteger<To>(floor(double(x))); \
+  }                                                      \
+  inline To __##from##2##to##_ru(From x) {               \
+    return jaxkern_cpu::ToInteger<To>(ceil(double(x)));  \
   }
 JAXKERN_CONVERT(float, float, int, int)
 JAXKERN_CONVERT(float, float, unsigned, uint)
@@ -324,15 +326,17 @@ inline float ToFloat(long double x, int up) {
   return f;
 }
 }  // namespace jaxkern_cpu
-#define JAXKERN_CONVERT(From, from)                                           \
-  inline float __##from##2float_rn(From x) { return float(x); }               \
-  inline float __##from##2float_rz(From x) {                                  \
-    return jaxkern_cpu::ToFloat(x, 0);                                        \
-  }                                                                           \
-  inline float __##from##2float_rd(From x) {                                  \
-    return jaxkern_cpu::ToFloat(x, -1);                                       \
-  }                                                                           \
-  inline float __##from##2float_ru(From x) { return jaxkern_cpu::ToFloat(x, 1); }
+#define JAXKERN_CONVERT(From, from)                             \
+  inline float __##from##2float_rn(From x) { return float(x); } \
+  inline float __##from##2float_rz(From x) {                    \
+    return jaxkern_cpu::ToFloat(x, 0);                          \
+  }                                                             \
+  inline float __##from##2float_rd(From x) {                    \
+    return jaxkern_cpu::ToFloat(x, -1);                         \
+  }                                                             \
+  inline float __##from##2float_ru(From x) {                    \
+    return jaxkern_cpu::ToFloat(x, 1);                          \
+  }
 JAXKERN_CONVERT(int, int)
 JAXKERN_CONVERT(unsigned, uint)
 JAXKERN_CONVERT(long long, ll)
@@ -383,7 +387,7 @@ inline void __stcg(T* p, V v) {
 #undef assert
 #define JAXKERN_TEXT(x) #x
 #define JAXKERN_STRING(x) JAXKERN_TEXT(x)
-#define assert(c)                                                     \
-  ((c) ? (void)0                                                      \
-       : jaxkern_trap("assertion failed at line " JAXKERN_STRING(     \
-             __LINE__) ": " #c))
+#define assert(c)      \
+  ((c) ? (void)0       \
+       : jaxkern_trap( \
+             "assertion failed at line " JAXKERN_STRING(__LINE__) ": " #c))

@@ -155,9 +155,9 @@ inline cudaError_t SymbolCopy(void* to, const void* from, size_t bytes,
 }
 }  // namespace jaxkern_cpu
 template <class T>
-inline cudaError_t cudaMemcpyToSymbol(
-    T& symbol, const void* from, size_t bytes, size_t offset = 0,
-    cudaMemcpyKind = cudaMemcpyHostToDevice) {
+inline cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, size_t bytes,
+                                      size_t offset = 0,
+                                      cudaMemcpyKind = cudaMemcpyHostToDevice) {
   return jaxkern_cpu::SymbolCopy((char*)&symbol + offset, from, bytes, offset,
                                  sizeof(T));
 }
@@ -226,8 +226,10 @@ inline cudaError_t cudaFuncSetCacheConfig(F*, cudaFuncCache) {
   return cudaSuccess;
 }
 template <class F>
-inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-    int* blocks, F*, int block_size, size_t) {
+inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks,
+                                                                 F*,
+                                                                 int block_size,
+                                                                 size_t) {
   if (block_size < 1 || block_size > 1024) return cudaErrorInvalidValue;
   *blocks = 2048 / block_size < 32 ? 2048 / block_size : 32;
   return cudaSuccess;

@@ -22,11 +22,11 @@
 #define M_SQRT1_2 0.70710678118654752440
 
 extern "C" {
-#define JAXKERN_UNARY(name)             \
-  double name(double) noexcept(true);   \
+#define JAXKERN_UNARY(name)           \
+  double name(double) noexcept(true); \
   float name##f(float) noexcept(true);
-#define JAXKERN_BINARY(name)                    \
-  double name(double, double) noexcept(true);   \
+#define JAXKERN_BINARY(name)                  \
+  double name(double, double) noexcept(true); \
   float name##f(float, float) noexcept(true);
 JAXKERN_UNARY(acos)
 JAXKERN_UNARY(acosh)
@@ -100,15 +100,15 @@ long labs(long) noexcept(true) __attribute__((const));
 long long llabs(long long) noexcept(true) __attribute__((const));
 }
 
-#define JAXKERN_UNARY(name)                                  \
-  template <class T>                                         \
-  inline jaxkern_cpu::Only<T, float> name(T x) {             \
-    return name##f(x);                                       \
+#define JAXKERN_UNARY(name)                      \
+  template <class T>                             \
+  inline jaxkern_cpu::Only<T, float> name(T x) { \
+    return name##f(x);                           \
   }
-#define JAXKERN_BINARY(name)                                 \
-  template <class T>                                         \
-  inline jaxkern_cpu::Only<T, float> name(T x, T y) {        \
-    return name##f(x, y);                                    \
+#define JAXKERN_BINARY(name)                          \
+  template <class T>                                  \
+  inline jaxkern_cpu::Only<T, float> name(T x, T y) { \
+    return name##f(x, y);                             \
   }
 JAXKERN_UNARY(acos)
 JAXKERN_UNARY(acosh)
@@ -183,11 +183,11 @@ inline jaxkern_cpu::Only<T, long long> abs(T x) {
 // isnan and its kind take any real type and are macros nowhere.
 #define JAXKERN_KIND(name)                                              \
   template <class T>                                                    \
-  inline constexpr typename jaxkern_cpu::If<                            \
-      jaxkern_cpu::Same<T, float>::value ||                             \
-          jaxkern_cpu::Same<T, double>::value,                          \
-      bool>::type                                                       \
-  name(T x) {                                                           \
+  inline constexpr                                                      \
+      typename jaxkern_cpu::If<jaxkern_cpu::Same<T, float>::value ||    \
+                                   jaxkern_cpu::Same<T, double>::value, \
+                               bool>::type                              \
+      name(T x) {                                                       \
     return __builtin_##name(x);                                         \
   }
 JAXKERN_KIND(isnan)

@@ -25,8 +25,7 @@ JAXKERN_TLS unsigned jaxkern_row_end;
 typedef void (*jaxkern_threads)(const void* kernel);
 
 JAXKERN_EXPORT void jaxkern_launch(dim3 grid, dim3 block, size_t shared,
-                                   jaxkern_threads threads,
-                                   const void* kernel);
+                                   jaxkern_threads threads, const void* kernel);
 /// Ends the running CUDA thread; true when this fiber shall run another one,
 /// whose threadIdx is then set.
 JAXKERN_EXPORT bool jaxkern_next();
@@ -48,6 +47,5 @@ JAXKERN_EXPORT unsigned jaxkern_lane();
 JAXKERN_EXPORT unsigned jaxkern_activemask(int line);
 JAXKERN_EXPORT void* jaxkern_dynamic_shared();
 JAXKERN_EXPORT size_t jaxkern_dynamic_shared_size();
-JAXKERN_EXPORT void jaxkern_trap(const char* message)
-    __attribute__((noreturn));
+JAXKERN_EXPORT void jaxkern_trap(const char* message) __attribute__((noreturn));
 }

@@ -11,22 +11,14 @@ typedef unsigned short ushort;
 typedef unsigned char uchar;
 typedef unsigned long ulong;
 
-#define JAXKERN_VECTORS(T, N, A2, A4)                                   \
-  struct N##1 {                                                         \
-    T x;                                                                \
-  };                                                                    \
-  struct __attribute__((aligned(A2))) N##2 {                            \
-    T x, y;                                                             \
-  };                                                                    \
-  struct N##3 {                                                         \
-    T x, y, z;                                                          \
-  };                                                                    \
-  struct __attribute__((aligned(A4))) N##4 {                            \
-    T x, y, z, w;                                                       \
-  };                                                                    \
-  inline N##1 make_##N##1(T x) { return {x}; }                          \
-  inline N##2 make_##N##2(T x, T y) { return {x, y}; }                  \
-  inline N##3 make_##N##3(T x, T y, T z) { return {x, y, z}; }          \
+#define JAXKERN_VECTORS(T, N, A2, A4)                          \
+  struct N##1 { T x; };                                        \
+  struct __attribute__((aligned(A2))) N##2 { T x, y; };        \
+  struct N##3 { T x, y, z; };                                  \
+  struct __attribute__((aligned(A4))) N##4 { T x, y, z, w; };  \
+  inline N##1 make_##N##1(T x) { return {x}; }                 \
+  inline N##2 make_##N##2(T x, T y) { return {x, y}; }         \
+  inline N##3 make_##N##3(T x, T y, T z) { return {x, y, z}; } \
   inline N##4 make_##N##4(T x, T y, T z, T w) { return {x, y, z, w}; }
 
 JAXKERN_VECTORS(signed char, char, 2, 4)
