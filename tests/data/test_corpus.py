@@ -98,7 +98,6 @@ def test_only_what_the_evaluator_confirms_is_kept(tmp_path):
     "off by 1",
   )
   assert corpus.load(path) == examples
-  assert (tmp_path / "problems" / "row_sum_int32" / "problem.json").exists()
 
 
 def test_infra_error_says_nothing_about_a_kernel(tmp_path):

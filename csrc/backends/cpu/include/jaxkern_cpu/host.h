@@ -75,34 +75,52 @@ struct cudaDeviceProp {
   int maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor, l2CacheSize;
 };
 
+// Symbols of their own: the worker that exports them may also run candidates
+// for a GPU, whose calls must reach the real runtime library.
+#define JAXKERN_AS(name) __asm__("jaxkern_" #name)
+
 extern "C" {
-JAXKERN_EXPORT cudaError_t cudaGetLastError();
-JAXKERN_EXPORT cudaError_t cudaPeekAtLastError();
-JAXKERN_EXPORT const char* cudaGetErrorString(cudaError_t error);
-JAXKERN_EXPORT const char* cudaGetErrorName(cudaError_t error);
+JAXKERN_EXPORT cudaError_t cudaGetLastError() JAXKERN_AS(cudaGetLastError);
+JAXKERN_EXPORT cudaError_t cudaPeekAtLastError()
+    JAXKERN_AS(cudaPeekAtLastError);
+JAXKERN_EXPORT const char* cudaGetErrorString(cudaError_t error)
+    JAXKERN_AS(cudaGetErrorString);
+JAXKERN_EXPORT const char* cudaGetErrorName(cudaError_t error)
+    JAXKERN_AS(cudaGetErrorName);
 JAXKERN_EXPORT cudaError_t jaxkern_malloc(void** pointer, size_t bytes);
-JAXKERN_EXPORT cudaError_t cudaFree(void* pointer);
+JAXKERN_EXPORT cudaError_t cudaFree(void* pointer) JAXKERN_AS(cudaFree);
 JAXKERN_EXPORT cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes,
-                                      cudaMemcpyKind kind);
+                                      cudaMemcpyKind kind)
+    JAXKERN_AS(cudaMemcpy);
 JAXKERN_EXPORT cudaError_t cudaMemcpy2D(void* to, size_t to_pitch,
                                         const void* from, size_t from_pitch,
                                         size_t width, size_t height,
-                                        cudaMemcpyKind kind);
-JAXKERN_EXPORT cudaError_t cudaMemset(void* to, int byte, size_t bytes);
-JAXKERN_EXPORT cudaError_t cudaDeviceSynchronize();
+                                        cudaMemcpyKind kind)
+    JAXKERN_AS(cudaMemcpy2D);
+JAXKERN_EXPORT cudaError_t cudaMemset(void* to, int byte, size_t bytes)
+    JAXKERN_AS(cudaMemset);
+JAXKERN_EXPORT cudaError_t cudaDeviceSynchronize()
+    JAXKERN_AS(cudaDeviceSynchronize);
 JAXKERN_EXPORT cudaError_t cudaDeviceGetAttribute(int* value,
                                                   cudaDeviceAttr attribute,
-                                                  int device);
+                                                  int device)
+    JAXKERN_AS(cudaDeviceGetAttribute);
 JAXKERN_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties,
-                                                   int device);
-JAXKERN_EXPORT cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
+                                                   int device)
+    JAXKERN_AS(cudaGetDeviceProperties);
+JAXKERN_EXPORT cudaError_t cudaMemGetInfo(size_t* free, size_t* total)
+    JAXKERN_AS(cudaMemGetInfo);
 JAXKERN_EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event,
-                                                    unsigned flags);
-JAXKERN_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event);
+                                                    unsigned flags)
+    JAXKERN_AS(cudaEventCreateWithFlags);
+JAXKERN_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event)
+    JAXKERN_AS(cudaEventDestroy);
 JAXKERN_EXPORT cudaError_t cudaEventRecord(cudaEvent_t event,
-                                           cudaStream_t stream = nullptr);
+                                           cudaStream_t stream = nullptr)
+    JAXKERN_AS(cudaEventRecord);
 JAXKERN_EXPORT cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start,
-                                                cudaEvent_t stop);
+                                                cudaEvent_t stop)
+    JAXKERN_AS(cudaEventElapsedTime);
 /// Allows launches more than 48 KiB of dynamic shared memory, for all kernels
 /// of the candidate alike.
 JAXKERN_EXPORT cudaError_t jaxkern_func_attribute(cudaFuncAttribute attribute,
