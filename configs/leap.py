@@ -33,7 +33,7 @@ def get_config(variant: str = "demo") -> ConfigDict:
       "width": 192,
       "layers": 4,
       "heads": 6,
-      "kv_heads": 6,
+      "kv_heads": 2,
       "hidden": 512,
       "max_new_tokens": 192,
     }
@@ -52,7 +52,7 @@ def get_config(variant: str = "demo") -> ConfigDict:
   config.rl_temperature = 1.0
   config.rl = ConfigDict(
     {
-      "steps": 14,
+      "steps": 10,
       "prompts": 8,
       "group_size": 8,
       "turns": 3,

@@ -143,4 +143,11 @@ def test_real_evaluator_agrees_with_a_sample(tmp_path, seed):
   evaluator = Evaluator(device="cpu")
   path = tmp_path / "corpus.jsonl"
   examples = corpus.verify(proposals, evaluator, path, progress=False)
-  assert [tuple(e[:3]) for e in examples] == [tuple(p) for p in proposals]
+  assert [tuple(e[:2]) for e in examples] == [tuple(p[:2]) for p in proposals]
+  # A softmax may survive a wrong maximum: what is subtracted cancels.
+  survived = [
+    p.task
+    for p, e in zip(proposals, examples, strict=True)
+    if p.attempt != e.attempt
+  ]
+  assert set(survived) <= {"softmax", "log_softmax"} and len(survived) <= 1
