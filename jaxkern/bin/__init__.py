@@ -4,8 +4,9 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
-from absl import app
+from absl import app, flags
 
 
 def run(main: Callable[[Sequence[str]], None]) -> None:
@@ -24,10 +25,22 @@ def run(main: Callable[[Sequence[str]], None]) -> None:
     except BrokenPipeError:  # The reader, e.g. `head`, has seen enough.
       os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, OSError) as error:
-      message = " ".join(str(error).split())
-      print(f"error: {message}", file=sys.stderr)
-      sys.exit(2)
+      _refuse(" ".join(str(error).split()))
 
   # JAX reports every backend it lacks at absl's default level.
   logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
-  app.run(guarded)
+  app.run(guarded, flags_parser=_parse)
+
+
+def _parse(argv: Sequence[str]) -> list[str]:
+  """Reads the flags; a config's own complaint is its last line."""
+  try:
+    return flags.FLAGS(argv)
+  except (flags.Error, ValueError, LookupError, AttributeError, OSError) as e:
+    lines = str(e.args[0] if e.args else e).strip().splitlines()
+    _refuse(lines[-1].strip() if lines else type(e).__name__)
+
+
+def _refuse(message: str) -> NoReturn:
+  print(f"error: {message}", file=sys.stderr)
+  sys.exit(2)

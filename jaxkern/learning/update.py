@@ -52,7 +52,7 @@ def make_optimizer(
 
 def init_state(params: Any, optimizer: optax.GradientTransformation) -> State:
   """The state before the first update, on one device."""
-  return State(params, jax.jit(optimizer.init)(params), np.int32(0))
+  return State(params, jax.jit(optimizer.init)(params), np.zeros((), np.int32))
 
 
 def replicate(

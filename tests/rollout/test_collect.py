@@ -102,7 +102,7 @@ def test_rows_are_padded_to_few_shapes(tokenizer):
     evaluate,
     tasks=("relu", "tanh", "relu"),
   )
-  assert calls == [(4, 512), (4, 512)]
+  assert calls == [(4, 128), (4, 128)]
 
 
 def test_pad_prompts_pads_on_the_left_to_the_smallest_length_that_fits():
