@@ -2,9 +2,10 @@
 
   python -m jaxkern.bin.train --config=configs/leap.py:demo --workdir=runs/demo
 
-demo  two cores, no GPU, about 11 minutes: a corpus of verified kernels, a warm
-      start on it, and LEAP with real compiles on the cpu device. Expect pass@1
-      on tasks never trained on to rise by 15 points or more.
+demo  two cores, no GPU: a corpus of verified kernels, a warm start on it, and
+      LEAP with real compiles on the cpu device. After the warm start, 9 to 17 %
+      of first turns pass on test tasks and 30 to 40 % on training tasks (three
+      seeds); docs/leap.md has the figures so far.
 tiny  the same in half a minute, for tests: too short to learn anything.
 
 Any value can be overridden: --config.rl.steps=40. The same command continues a
