@@ -11,6 +11,7 @@
 #include "backends/toolchain.h"
 #include "core/check.h"
 #include "core/check_timing.h"
+#include "core/inspect.h"
 #include "core/native.h"
 #include "core/schedule.h"
 #include "core/subprocess.h"
@@ -203,6 +204,13 @@ void Pipeline::BuildTask(const TaskPtr& task) {
   result.resources = build.resources;
   if (build.status != Status::kOk) {
     Fail(task, build.status, build.stage, build.log);
+    return;
+  }
+  if (const auto offence = Inspect(build.library.get())) {
+    result.rule = offence->rule;
+    result.evidence = offence->evidence;
+    Fail(task, Status::kCheating, "link",
+         "the kernel " + offence->evidence + ", which no kernel needs\n");
     return;
   }
   if (request.repetitions > 0 && !problem.baseline.empty()) {

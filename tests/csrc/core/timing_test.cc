@@ -272,6 +272,16 @@ TEST(BatchesAreComparedToo) {
              "skipped_work", "never written");
 }
 
+TEST(WhatTheLinkerLeftIsInspectedBeforeItRuns) {
+  Fixture f;
+  const Result result =
+      f.Evaluate(f.Kernel("  static void* library = dlopen(\"libm.so.6\", 1);",
+                          "", "#include <dlfcn.h>\n"));
+  CheckCheat(result, "loads_code", "imports dlopen");
+  CHECK_EQ(result.stage, "link");
+  CHECK_EQ(result.launches_compared, 0);
+}
+
 TEST(AReplayGivesTheSameLog) {
   Variants f;
   const std::string wrong = f.Kernel("", "  y[0] += 1;");
