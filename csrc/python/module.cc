@@ -186,8 +186,11 @@ void BindResult(py::module_* m) {
       .def_readonly("run_s", &Result::run_s)
       .def_readonly("cache_hit", &Result::cache_hit)
       .def_readonly("resources", &Result::resources)
-      .def_property_readonly(
-          "replay", [](const Result& r) { return ToDict(r)["replay"]; })
+      .def_property_readonly("replay",
+                             [](const Result& r) -> py::object {
+                               const py::dict fields = ToDict(r);
+                               return fields["replay"];
+                             })
       .def("to_dict", &ToDict, "The fields by name, as jaxkern-eval prints.")
       .def("__repr__", &Repr)
       .def(py::pickle(&ToDict, &FromDict));
