@@ -1,8 +1,49 @@
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <type_traits>
 
 #include "jaxkern/evaluator.h"
 
 namespace jaxkern {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void Fail(const std::string& field, const std::string& expected,
+                       const std::string& got) {
+  throw std::invalid_argument(field + ": expected " + expected + ", got " +
+                              got);
+}
+
+std::string Show(const json& value) {
+  return value.is_structured()
+             ? value.type_name()
+             : value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// Sets *value to a field's, which must be of its type.
+template <typename T>
+void Read(const json& object, const char* field, T* value) {
+  constexpr bool kNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+  const auto found = object.find(field);
+  if (found == object.end()) Fail(field, "a value", "nothing");
+  if constexpr (std::is_same_v<T, double>) {
+    if (found->is_null()) {  // what JSON makes of NaN and infinities
+      *value = std::numeric_limits<double>::quiet_NaN();
+      return;
+    }
+  }
+  try {
+    // nlohmann takes true for 1.
+    if (kNumber && !found->is_number()) Fail(field, "a number", Show(*found));
+    found->get_to(*value);
+  } catch (const json::exception&) {
+    Fail(field, "another type", Show(*found));
+  }
+}
+
+}  // namespace
 
 const char* StatusName(Status status) {
   switch (status) {
@@ -34,6 +75,15 @@ const char* StatusName(Status status) {
   return "infra_error";
 }
 
+/// The inverse of StatusName.
+static Status ParseStatus(const std::string& name) {
+  for (int i = 0; i <= static_cast<int>(Status::kInfraError); ++i) {
+    const auto status = static_cast<Status>(i);
+    if (name == StatusName(status)) return status;
+  }
+  Fail("status", "a status of jaxkern", '"' + name + '"');
+}
+
 std::string ToJson(const Result& result) {
   const nlohmann::ordered_json object = {
       {"status", StatusName(result.status)},
@@ -58,6 +108,36 @@ std::string ToJson(const Result& result) {
   // A compiler may quote a candidate's bytes that are not UTF-8.
   return object.dump(-1, ' ', false,
                      nlohmann::ordered_json::error_handler_t::replace);
+}
+
+Result FromJson(const std::string& text) {
+  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) Fail("result", "a JSON object", text.substr(0, 80));
+  Result result;
+  std::string status;
+  Read(object, "status", &status);
+  result.status = ParseStatus(status);
+  Read(object, "stage", &result.stage);
+  Read(object, "log", &result.log);
+  Read(object, "max_abs_error", &result.max_abs_error);
+  Read(object, "max_rel_error", &result.max_rel_error);
+  Read(object, "mismatches", &result.mismatches);
+  Read(object, "times_us", &result.times_us);
+  Read(object, "baseline_us", &result.baseline_us);
+  Read(object, "speedup", &result.speedup);
+  Read(object, "device", &result.device);
+  Read(object, "compile_s", &result.compile_s);
+  Read(object, "queue_s", &result.queue_s);
+  Read(object, "run_s", &result.run_s);
+  Read(object, "cache_hit", &result.cache_hit);
+  const auto resources = object.find("resources");
+  if (resources == object.end() || !resources->is_object()) {
+    Fail("resources", "an object", "none");
+  }
+  Read(*resources, "registers", &result.resources.registers);
+  Read(*resources, "shared_bytes", &result.resources.shared_bytes);
+  Read(*resources, "spill_bytes", &result.resources.spill_bytes);
+  return result;
 }
 
 }  // namespace jaxkern
