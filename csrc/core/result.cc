@@ -1,3 +1,4 @@
+#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -67,6 +68,8 @@ const char* StatusName(Status status) {
       return "wrong_answer";
     case Status::kNonfinite:
       return "nonfinite";
+    case Status::kCheating:
+      return "cheating";
     case Status::kUnsupported:
       return "unsupported";
     case Status::kInfraError:
@@ -75,14 +78,70 @@ const char* StatusName(Status status) {
   return "infra_error";
 }
 
+namespace {
+
 /// The inverse of StatusName.
-static Status ParseStatus(const std::string& name) {
+Status ParseStatus(const std::string& name) {
   for (int i = 0; i <= static_cast<int>(Status::kInfraError); ++i) {
     const auto status = static_cast<Status>(i);
     if (name == StatusName(status)) return status;
   }
   Fail("status", "a status of jaxkern", '"' + name + '"');
 }
+
+nlohmann::ordered_json ToJson(const Replay& replay) {
+  const Request& request = replay.request;
+  return {
+      {"problem", request.problem},
+      {"problem_hash", replay.problem_hash},
+      {"source", request.source},
+      {"seed", std::to_string(request.seed)},
+      {"repetitions", request.repetitions},
+      {"flush", request.flush},
+      {"compile_timeout_s", request.compile_timeout_s},
+      {"run_timeout_s", request.run_timeout_s},
+      {"device", replay.device},
+      {"environment", replay.environment},
+  };
+}
+
+Replay ReadReplay(const json& object) {
+  Replay replay;
+  Request& request = replay.request;
+  std::string seed;
+  Read(object, "problem", &request.problem);
+  Read(object, "problem_hash", &replay.problem_hash);
+  Read(object, "source", &request.source);
+  Read(object, "seed", &seed);
+  const char* end = seed.data() + seed.size();
+  if (std::from_chars(seed.data(), end, request.seed).ptr != end) {
+    Fail("seed", "a string of decimal digits", '"' + seed + '"');
+  }
+  Read(object, "repetitions", &request.repetitions);
+  Read(object, "flush", &request.flush);
+  Read(object, "compile_timeout_s", &request.compile_timeout_s);
+  Read(object, "run_timeout_s", &request.run_timeout_s);
+  Read(object, "device", &replay.device);
+  Read(object, "environment", &replay.environment);
+  return replay;
+}
+
+Resources ReadResources(const json& object) {
+  Resources resources;
+  Read(object, "registers", &resources.registers);
+  Read(object, "shared_bytes", &resources.shared_bytes);
+  Read(object, "spill_bytes", &resources.spill_bytes);
+  return resources;
+}
+
+const json& Object(const json& object, const char* field) {
+  const auto found = object.find(field);
+  if (found == object.end()) Fail(field, "an object", "nothing");
+  if (!found->is_object()) Fail(field, "an object", Show(*found));
+  return *found;
+}
+
+}  // namespace
 
 std::string ToJson(const Result& result) {
   const nlohmann::ordered_json object = {
@@ -92,9 +151,14 @@ std::string ToJson(const Result& result) {
       {"max_abs_error", result.max_abs_error},
       {"max_rel_error", result.max_rel_error},
       {"mismatches", result.mismatches},
+      {"rule", result.rule},
+      {"evidence", result.evidence},
+      {"launches_compared", result.launches_compared},
       {"times_us", result.times_us},
       {"baseline_us", result.baseline_us},
       {"speedup", result.speedup},
+      {"speedup_low", result.speedup_low},
+      {"speedup_high", result.speedup_high},
       {"device", result.device},
       {"compile_s", result.compile_s},
       {"queue_s", result.queue_s},
@@ -104,6 +168,7 @@ std::string ToJson(const Result& result) {
        {{"registers", result.resources.registers},
         {"shared_bytes", result.resources.shared_bytes},
         {"spill_bytes", result.resources.spill_bytes}}},
+      {"replay", ToJson(result.replay)},
   };
   // A compiler may quote a candidate's bytes that are not UTF-8.
   return object.dump(-1, ' ', false,
@@ -122,21 +187,21 @@ Result FromJson(const std::string& text) {
   Read(object, "max_abs_error", &result.max_abs_error);
   Read(object, "max_rel_error", &result.max_rel_error);
   Read(object, "mismatches", &result.mismatches);
+  Read(object, "rule", &result.rule);
+  Read(object, "evidence", &result.evidence);
+  Read(object, "launches_compared", &result.launches_compared);
   Read(object, "times_us", &result.times_us);
   Read(object, "baseline_us", &result.baseline_us);
   Read(object, "speedup", &result.speedup);
+  Read(object, "speedup_low", &result.speedup_low);
+  Read(object, "speedup_high", &result.speedup_high);
   Read(object, "device", &result.device);
   Read(object, "compile_s", &result.compile_s);
   Read(object, "queue_s", &result.queue_s);
   Read(object, "run_s", &result.run_s);
   Read(object, "cache_hit", &result.cache_hit);
-  const auto resources = object.find("resources");
-  if (resources == object.end() || !resources->is_object()) {
-    Fail("resources", "an object", "none");
-  }
-  Read(*resources, "registers", &result.resources.registers);
-  Read(*resources, "shared_bytes", &result.resources.shared_bytes);
-  Read(*resources, "spill_bytes", &result.resources.spill_bytes);
+  result.resources = ReadResources(Object(object, "resources"));
+  result.replay = ReadReplay(Object(object, "replay"));
   return result;
 }
 

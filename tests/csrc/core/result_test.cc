@@ -22,6 +22,20 @@ Result MakeResult() {
   result.max_abs_error = 0.1;
   result.max_rel_error = 1e-300;
   result.mismatches = int64_t{1} << 60;
+  result.rule = "skipped_work";
+  result.evidence = "launch 3";
+  result.launches_compared = 5;
+  result.speedup_low = 0.25;
+  result.speedup_high = 0.5;
+  result.replay.request.problem = "/b";
+  result.replay.request.source = "\xc3\xa9\n";
+  result.replay.request.seed = ~uint64_t{0};
+  result.replay.request.repetitions = 20;
+  result.replay.request.flush = false;
+  result.replay.request.run_timeout_s = 0.5;
+  result.replay.problem_hash = "0123456789abcdef";
+  result.replay.device = "cpu";
+  result.replay.environment = "somewhere";
   result.times_us = {1.25, 1e9};
   result.baseline_us = 3;
   result.speedup = 1.0 / 3;
@@ -46,6 +60,7 @@ TEST(AResultSurvivesJson) {
   CHECK_EQ(back.speedup, 1.0 / 3);
   CHECK_EQ(back.mismatches, int64_t{1} << 60);
   CHECK_EQ(back.resources.spill_bytes, 9);
+  CHECK_EQ(back.replay.request.seed, ~uint64_t{0});
 }
 
 TEST(OtherKeysAreIgnored) {
@@ -77,6 +92,10 @@ TEST(WhatIsNoResultIsRefusedWithTheField) {
     CHECK_THROWS(FromJson(object.dump()), std::invalid_argument,
                  std::string(field) + ": expected ");
   }
+  json object = json::parse(ToJson(MakeResult()));
+  object["replay"]["seed"] = "12x";
+  CHECK_THROWS(FromJson(object.dump()), std::invalid_argument,
+               "seed: expected a string of decimal digits, got \"12x\"");
 }
 
 int main() { return jaxkern::testing::RunTests(); }
