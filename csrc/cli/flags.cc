@@ -14,12 +14,15 @@ usage:
   jaxkern-eval --bundle=DIR [flags] KERNEL.cu...     ("-": a kernel on stdin)
   jaxkern-eval --serve [--bundle=DIR] [flags]        requests on stdin
   jaxkern-eval --serve=PATH.sock [flags]             requests on a Unix socket
+  jaxkern-eval --replay=RESULT.json [flags]          a verdict once more
 
-The first form prints one JSON object per kernel, in their order. The others
-read requests and print results, one JSON object per line, until the input
-ends or SIGTERM:
+The first form prints one JSON object per kernel, in their order. --serve reads
+requests and prints results, one JSON object per line, until the input ends or
+SIGTERM:
   {"id": 1, "bundle": "DIR", "file": "KERNEL.cu", "repetitions": 20}
   {"id": 1, "status": "ok", ...}
+--replay evaluates what a file of such results holds again, with the same
+source, inputs and options, and prints both verdicts and whether they agree.
 What each field means is in docs/evaluator.md.
 
 what to judge:
@@ -29,6 +32,8 @@ what to judge:
   --device=cpu|cuda      where they run (default cpu)
   --repetitions=N        timed launches per timed case, 0 to 1000; 0 checks
                          only (default 0)
+  --flush=true|false     whether each timed launch finds the cache emptied
+                         (default true)
   --compile_timeout=S    seconds for one compilation (default 60)
   --run_timeout=S        seconds for all cases and repetitions of one kernel
                          (default 20)
@@ -47,9 +52,10 @@ how to work:
 
 exit code:
   0  the evaluation ran, whatever the verdicts; with --serve, every request
-     was answered
+     was answered; with --replay, the verdicts agree
   1  something else prevented it; with --serve, it was stopped before
   2  wrong usage, with one line on stderr
+  3  with --replay, a verdict differs
 )";
 
 namespace {
@@ -69,6 +75,12 @@ int Integer(const std::string& flag, const std::string& text) {
     throw Usage(flag + ": expected an integer, got \"" + text + "\"");
   }
   return static_cast<int>(value);
+}
+
+bool Bool(const std::string& flag, const std::string& text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  throw Usage(flag + ": expected true or false, got \"" + text + "\"");
 }
 
 int64_t Gigabytes(const std::string& flag, const std::string& text) {
@@ -102,6 +114,15 @@ std::map<std::string, Setter> Setters(Flags* flags) {
       {"--bundle", text(&request->problem)},
       {"--device", text(&options->device)},
       {"--repetitions", integer(&request->repetitions)},
+      {"--flush",
+       [request](const std::string& name, const std::string& v) {
+         request->flush = Bool(name, v);
+       }},
+      {"--replay",
+       [flags](const std::string& name, const std::string& v) {
+         if (v.empty()) throw Usage(name + ": expected a file, got nothing");
+         flags->replay = v;
+       }},
       {"--compile_timeout", number(&request->compile_timeout_s)},
       {"--run_timeout", number(&request->run_timeout_s)},
       {"--jobs", integer(&options->compile_workers)},
@@ -122,10 +143,15 @@ std::map<std::string, Setter> Setters(Flags* flags) {
 }
 
 void Require(const Flags& flags) {
-  if (flags.serve && !flags.files.empty()) {
-    throw Usage("--serve: expected no kernel files, got " + flags.files[0]);
+  const bool replays = !flags.replay.empty();
+  if (flags.serve && replays) {
+    throw Usage("expected --serve or --replay, got both");
   }
-  if (flags.serve) return;
+  if ((flags.serve || replays) && !flags.files.empty()) {
+    throw Usage(std::string(replays ? "--replay" : "--serve") +
+                ": expected no kernel files, got " + flags.files[0]);
+  }
+  if (flags.serve || replays) return;
   if (flags.request.problem.empty()) {
     throw Usage("--bundle: expected a directory, got nothing; try --help");
   }

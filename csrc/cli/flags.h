@@ -18,6 +18,7 @@ struct Flags {
   bool help = false;
   bool serve = false;
   std::string socket;  ///< --serve=PATH; "": stdin and stdout
+  std::string replay;  ///< --replay=FILE; "": none
   Options options;
   Request request;  ///< without a source
   std::vector<std::string> files;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/flags.h"
+#include "cli/replay.h"
 #include "cli/request_line.h"
 #include "cli/server.h"
 #include "cli/session.h"
@@ -65,7 +66,9 @@ int Main(const std::vector<std::string>& arguments) {
     std::fputs(kHelp, stdout);
     return 0;
   }
-  return flags.serve ? Serve(flags) : EvaluateFiles(flags);
+  if (flags.serve) return Serve(flags);
+  if (!flags.replay.empty()) return ReplayFile(flags.replay, flags.options);
+  return EvaluateFiles(flags);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "cli/request_line.h"
 
+#include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -43,6 +45,19 @@ int Integer(const std::string& field, const json& value) {
   return static_cast<int>(number);
 }
 
+/// Large numbers travel as strings: many JSON readers round them.
+uint64_t Seed(const std::string& field, const json& value) {
+  const std::string text =
+      value.is_string() ? value.get<std::string>() : Dump(value);
+  uint64_t seed = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, seed);
+  if (text.empty() || stopped != end || error != std::errc()) {
+    Fail(field, "an integer from 0 to 2^64 - 1", value);
+  }
+  return seed;
+}
+
 void SetField(const std::string& field, const json& value, size_t max_file,
               Request* request) {
   if (field == "bundle") {
@@ -51,7 +66,11 @@ void SetField(const std::string& field, const json& value, size_t max_file,
     request->source = String(field, value);
   } else if (field == "file") {
     const std::string file = String(field, value);
-    if (file == "-") Fail(field, "the path of a kernel file", value);
+    // Whoever waits at a pipe or a terminal keeps the server from ending.
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(file, error)) {
+      Fail(field, "the path of a readable kernel file", value);
+    }
     request->source = ReadSource(file, max_file);
   } else if (field == "repetitions") {
     request->repetitions = Integer(field, value);
@@ -59,10 +78,15 @@ void SetField(const std::string& field, const json& value, size_t max_file,
     request->compile_timeout_s = Number(field, value);
   } else if (field == "run_timeout_s") {
     request->run_timeout_s = Number(field, value);
+  } else if (field == "flush") {
+    if (!value.is_boolean()) Fail(field, "true or false", value);
+    request->flush = value.get<bool>();
+  } else if (field == "seed") {
+    request->seed = Seed(field, value);
   } else {
     throw std::invalid_argument(
         "unknown field " + Dump(field).substr(0, kShown) +
-        ": expected id, bundle, source, file, repetitions, "
+        ": expected id, bundle, source, file, repetitions, flush, seed, "
         "compile_timeout_s or run_timeout_s");
   }
 }
@@ -96,8 +120,8 @@ RequestLine ParseRequestLine(const std::string& text, const Request& defaults,
   line.request = defaults;
   try {
     Read(text, max_file, &line);
-  } catch (const json::parse_error& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, ...: why"
+  } catch (const json::exception& error) {  // 1e999 is one, too
+    // "[json.exception.parse_error.101] parse error at line 1, ...: why".
     const std::string why = error.what();
     line.error = "expected JSON, got: " + why.substr(why.find("] ") + 2);
   } catch (const std::invalid_argument& error) {

@@ -117,14 +117,21 @@ void BindRequest(py::module_* m) {
   const Request defaults;
   py::class_<Request>(*m, "Request")
       .def(py::init([](std::string problem, std::string source, int repetitions,
-                       double compile_timeout_s, double run_timeout_s) {
-             return Request{std::move(problem), std::move(source), repetitions,
-                            compile_timeout_s, run_timeout_s};
+                       double compile_timeout_s, double run_timeout_s,
+                       bool flush, uint64_t seed) {
+             return Request{std::move(problem),
+                            std::move(source),
+                            repetitions,
+                            compile_timeout_s,
+                            run_timeout_s,
+                            flush,
+                            seed};
            }),
            py::arg("problem"), py::arg("source"),
            py::arg("repetitions") = defaults.repetitions,
            py::arg("compile_timeout_s") = defaults.compile_timeout_s,
-           py::arg("run_timeout_s") = defaults.run_timeout_s);
+           py::arg("run_timeout_s") = defaults.run_timeout_s,
+           py::arg("flush") = defaults.flush, py::arg("seed") = defaults.seed);
 }
 
 void BindResult(py::module_* m) {
@@ -140,15 +147,24 @@ void BindResult(py::module_* m) {
       .def_readonly("max_abs_error", &Result::max_abs_error)
       .def_readonly("max_rel_error", &Result::max_rel_error)
       .def_readonly("mismatches", &Result::mismatches)
+      .def_readonly("rule", &Result::rule)
+      .def_readonly("evidence", &Result::evidence)
+      .def_readonly("launches_compared", &Result::launches_compared)
       .def_readonly("times_us", &Result::times_us)
       .def_readonly("baseline_us", &Result::baseline_us)
       .def_readonly("speedup", &Result::speedup)
+      .def_readonly("speedup_low", &Result::speedup_low)
+      .def_readonly("speedup_high", &Result::speedup_high)
       .def_readonly("device", &Result::device)
       .def_readonly("compile_s", &Result::compile_s)
       .def_readonly("queue_s", &Result::queue_s)
       .def_readonly("run_s", &Result::run_s)
       .def_readonly("cache_hit", &Result::cache_hit)
       .def_readonly("resources", &Result::resources)
+      .def_property_readonly(
+          "replay",
+          [](const Result& r) { return py::object(ToDict(r)["replay"]); },
+          "What it was made from, as a dict; see docs/evaluator.md.")
       .def("to_dict", &ToDict, "The fields by name, as jaxkern-eval prints.")
       .def("to_json", &ToJson, "One line of JSON, as jaxkern-eval prints.")
       .def_static("from_json", &FromJson, py::arg("json"),

@@ -47,6 +47,8 @@ class Request(NamedTuple):
     repetitions: timed launches per timed case, up to 1000; 0 checks only.
     compile_timeout_s: seconds for the compilation.
     run_timeout_s: seconds for all cases and repetitions together.
+    flush: timed launches find the cache emptied.
+    seed: decides which inputs are used; 0: secret. Only a replay sets it.
   """
 
   task: Task | str | os.PathLike
@@ -54,6 +56,8 @@ class Request(NamedTuple):
   repetitions: int = 0
   compile_timeout_s: float = 60.0
   run_timeout_s: float = 20.0
+  flush: bool = True
+  seed: int = 0
 
 
 class Evaluator:

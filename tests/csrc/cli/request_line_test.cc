@@ -1,5 +1,7 @@
 #include "cli/request_line.h"
 
+#include <sys/stat.h>
+
 #include "check.h"
 
 using jaxkern::ParseRequestLine;
@@ -32,6 +34,14 @@ TEST(FieldsReachTheRequestAndOthersAreDefaults) {
   CHECK_EQ(other.id, "null");
   CHECK_EQ(other.request.repetitions, 7);
   CHECK_EQ(other.request.compile_timeout_s, 0.5);
+  CHECK(other.request.flush);
+  CHECK_EQ(other.request.seed, 0U);
+  const RequestLine replay = Parse(
+      R"({"bundle":"b","source":"","flush":false,"seed":"18446744073709551615"})");
+  CHECK_EQ(replay.error, "");
+  CHECK(!replay.request.flush);
+  CHECK_EQ(replay.request.seed, ~uint64_t{0});
+  CHECK_EQ(Parse(R"({"bundle":"b","source":"","seed":7})").request.seed, 7U);
 }
 
 TEST(ABundleOfTheCommandLineIsADefault) {
@@ -48,7 +58,11 @@ TEST(AFileIsReadUpToItsLimit) {
   directory.Write("big.cu", std::string(101, 'x'));
   CHECK_EQ(Parse(start + "a.cu\"}").request.source, "text");
   CHECK_HAS(Parse(start + "big.cu\"}").error, "expected at most 100 bytes");
-  CHECK_HAS(Parse(start + "none.cu\"}").error, "expected a readable kernel");
+  for (const char* file : {"none.cu", "", "fifo"}) {
+    mkfifo((directory.path() + "/fifo").c_str(), 0600);
+    CHECK_HAS(Parse(start + file + "\"}").error,
+              "file: expected the path of a readable kernel file, got ");
+  }
 }
 
 TEST(MistakesAreOneLineWithTheIdIfThereIsOne) {
@@ -57,6 +71,7 @@ TEST(MistakesAreOneLineWithTheIdIfThereIsOne) {
       {"{\"id\": 1", "expected JSON, got: parse error"},
       {"\xff\xfe", "expected JSON, got: parse error"},
       {std::string(100000, '['), "expected JSON, got: parse error"},
+      {"1e999", "expected JSON, got: number overflow"},
       {"[1]", "request: expected a JSON object, got array"},
       {"{}", "expected source or file, got neither"},
       {R"({"source":"","file":""})", "either source or file, got both"},
@@ -68,8 +83,13 @@ TEST(MistakesAreOneLineWithTheIdIfThereIsOne) {
       {R"({"source":"","repetitions":99999999999})", "expected an integer"},
       {R"({"source":"","repetitions":true})", "expected a number, got true"},
       {R"({"source":"","run_timeout_s":"1"})", "expected a number, got \"1\""},
+      {R"({"source":"","flush":1})", "flush: expected true or false, got 1"},
+      {R"({"source":"","seed":-1})", "seed: expected an integer from 0"},
+      {R"({"source":"","seed":1.5})", "seed: expected an integer from 0"},
+      {R"({"source":"","seed":"99999999999999999999"})", "seed: expected"},
+      {R"({"source":"","seed":""})", "seed: expected an integer from 0"},
       {R"({"source":"","sauce":1})", "unknown field \"sauce\""},
-      {R"({"file":"-"})", "file: expected the path of a kernel file"},
+      {R"({"file":"-"})", "file: expected the path of a readable kernel file"},
   };
   for (const auto& [text, message] : cases) {
     const RequestLine line = Parse(text);

@@ -32,6 +32,7 @@ Evaluator* SharedEvaluator() {
   static const auto evaluator = [] {
     Options options;
     options.cache_dir = cache.path();
+    options.compile_workers = 4;  // some are left with endless sources
     return std::make_unique<Evaluator>(options);
   }();
   return evaluator.get();
@@ -110,7 +111,7 @@ struct Fixture {
 
 TEST(ResultsComeWithTheirIdsAsTheyFinish) {
   Fixture f;
-  f.SendRequest("slow", f.EndlessSource(), 0.7);
+  f.SendRequest("slow", f.EndlessSource(), 5);
   f.SendRequest("right", kScaleKernel);
   f.EndInput();
   const json first = f.Receive(), second = f.Receive();
