@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt \
   $(shell find csrc -type f -not -name '*.md') \
   $(shell find tests/csrc -type f 2>/dev/null)
-CXX_FILES := $(shell find csrc tests/csrc -name '*.h' -o -name '*.cc')
+CXX_FILES := $(shell find csrc tests -name '*.h' -o -name '*.cc')
 # What pyproject.toml's build-system section asks for, installed beforehand so
 # that rebuilding after an edit is incremental (no build isolation).
 BUILD_TOOLS := "scikit-build-core>=1.1" "pybind11>=3.1" \

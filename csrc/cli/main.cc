@@ -1,147 +1,82 @@
-// jaxkern-eval: kernels and a problem bundle in, one JSON object per kernel
-// out.
+// jaxkern-eval: the evaluator for shells and for programs in any language.
+#include <unistd.h>
+
+#include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "cli/flags.h"
+#include "cli/replay.h"
+#include "cli/request_line.h"
+#include "cli/server.h"
+#include "cli/session.h"
 #include "jaxkern/evaluator.h"
 
+namespace jaxkern {
 namespace {
 
-constexpr char kHelp[] =
-    R"(usage: jaxkern-eval --bundle=DIR [flags] KERNEL.cu... ("-": stdin)
-
-Compiles, runs and checks CUDA C++ kernels against a problem bundle. Prints one
-JSON object per kernel, in order. Exit code: 0 if the evaluation ran, whatever
-the verdicts; 2 for wrong usage; 1 if something else prevented it.
-
-  --bundle=DIR         what the kernels must compute (docs/bundle.md)
-  --device=cpu|cuda    where they run (cpu)
-  --repetitions=N      timed launches per timed case (0: check only)
-  --compile_timeout=S  seconds for one compilation (60)
-  --run_timeout=S      seconds for all cases and repetitions (20)
-  --jobs=N             compilers at once (0: one per core)
-  --compiler=PATH      nvcc, or the host compiler for the cpu device
-  --cache_dir=DIR      compiled kernels ($JAXKERN_CACHE or ~/.cache/jaxkern)
-)";
-
-struct Usage : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
-};
-
-struct Flags {
-  jaxkern::Options options;
-  jaxkern::Request request;  // without a source
-  std::vector<std::string> files;
-};
-
-double Number(const std::string& flag, const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') {
-    throw Usage(flag + ": expected a number, got \"" + text + "\"");
-  }
-  return value;
-}
-
-int Integer(const std::string& flag, const std::string& text) {
-  const double value = Number(flag, text);
-  if (value != static_cast<int>(value)) {
-    throw Usage(flag + ": expected an integer, got \"" + text + "\"");
-  }
-  return static_cast<int>(value);
-}
-
-void SetFlag(const std::string& name, const std::string& value, Flags* flags) {
-  if (name == "--bundle") {
-    flags->request.problem = value;
-  } else if (name == "--device") {
-    flags->options.device = value;
-  } else if (name == "--repetitions") {
-    flags->request.repetitions = Integer(name, value);
-  } else if (name == "--compile_timeout") {
-    flags->request.compile_timeout_s = Number(name, value);
-  } else if (name == "--run_timeout") {
-    flags->request.run_timeout_s = Number(name, value);
-  } else if (name == "--jobs") {
-    flags->options.compile_workers = Integer(name, value);
-  } else if (name == "--compiler") {
-    flags->options.compiler = value;
-  } else if (name == "--cache_dir") {
-    flags->options.cache_dir = value;
-  } else {
-    throw Usage("unknown flag " + name + "; try --help");
-  }
-}
-
-Flags ParseFlags(int argc, char** argv) {
-  Flags flags;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument.compare(0, 2, "--") != 0) {
-      flags.files.push_back(argument);
-      continue;
-    }
-    const size_t equals = argument.find('=');
-    if (equals == std::string::npos) {
-      throw Usage("expected --flag=value, got " + argument + "; try --help");
-    }
-    SetFlag(argument.substr(0, equals), argument.substr(equals + 1), &flags);
-  }
-  if (flags.request.problem.empty()) {
-    throw Usage("--bundle: expected a directory, got nothing; try --help");
-  }
-  if (flags.files.empty()) {
-    throw Usage("expected at least one kernel file, got none; try --help");
-  }
-  return flags;
-}
-
-std::string ReadSource(const std::string& file) {
-  std::ifstream stream(file == "-" ? "/dev/stdin" : file, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(stream)),
-                         std::istreambuf_iterator<char>());
-  if (!stream.is_open() || stream.bad()) {
-    throw Usage(file + ": expected a readable kernel file");
-  }
-  return text;
-}
-
-int Main(const Flags& flags) {
-  std::vector<jaxkern::Request> requests;
+int EvaluateFiles(const Flags& flags) {
+  std::vector<Request> requests;
   for (const std::string& file : flags.files) {
     requests.push_back(flags.request);
     requests.back().source = ReadSource(file);
   }
-  jaxkern::Evaluator evaluator(flags.options);
+  Evaluator evaluator(flags.options);
   std::cerr << evaluator.Describe() << std::endl;
   const auto results = evaluator.Evaluate(requests);
   for (size_t i = 0; i < results.size(); ++i) {
     std::cout << "{\"file\":" << nlohmann::json(flags.files[i]).dump() << ","
-              << jaxkern::ToJson(results[i]).substr(1) << "\n";
+              << ToJson(results[i]).substr(1) << "\n";
   }
   std::cout.flush();
   return std::cout ? 0 : 1;
 }
 
+int Serve(const Flags& flags) {
+  const Fd stop = CatchStop();
+  if (flags.socket.empty()) {
+    Evaluator evaluator(flags.options);
+    std::cerr << evaluator.Describe() << std::endl;
+    Session session(&evaluator, flags.request, STDIN_FILENO, STDOUT_FILENO);
+    return session.Run(stop.get()) == Session::Ended::kAnswered ? 0 : 1;
+  }
+  const Listener listener(flags.socket);
+  Evaluator evaluator(flags.options);
+  std::cerr << evaluator.Describe() << "\nserving on " << flags.socket
+            << std::endl;
+  std::atomic<bool> all_answered{true};
+  ServeSocket(listener, stop.get(), [&](int client) {
+    Session session(&evaluator, flags.request, client, client);
+    // A client that leaves early does so on its own account.
+    if (session.Run(stop.get()) == Session::Ended::kStopped) {
+      all_answered = false;
+    }
+  });
+  return all_answered ? 0 : 1;
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  const Flags flags = ParseFlags(arguments);
+  if (flags.help) {
+    std::fputs(kHelp, stdout);
+    return 0;
+  }
+  if (flags.serve) return Serve(flags);
+  if (!flags.replay.empty()) return ReplayFile(flags.replay, flags.options);
+  return EvaluateFiles(flags);
+}
+
 }  // namespace
+}  // namespace jaxkern
 
 int main(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    if (std::string(argv[i]) == "--help") {
-      std::fputs(kHelp, stdout);
-      return 0;
-    }
-  }
   try {
-    return Main(ParseFlags(argc, argv));
+    return jaxkern::Main({argv + 1, argv + argc});
   } catch (const std::invalid_argument& error) {
     std::fprintf(stderr, "jaxkern-eval: %s\n", error.what());
     return 2;

@@ -44,11 +44,24 @@ struct Batch {
   bool abandoned = false;
 };
 
-/// Who waits for a result: a ticket, or places in a batch.
+using Done = std::function<void(const Result&)>;
+
+/// Who waits for a result: places in a batch, or a ticket, whose result goes to
+/// `done` if there is one and else to Next.
 struct Waiter {
   uint64_t ticket = 0;
+  Done done;
   std::shared_ptr<Batch> batch;
   std::vector<size_t> places;
+  bool abandoned = false;
+
+  bool Waits() const { return batch ? !batch->abandoned : !abandoned; }
+};
+
+/// A task on its way and all who wait for its result.
+struct Flight {
+  TaskPtr task;
+  std::vector<Waiter> waiters;
 };
 
 /// Equal requests for the same contents of a bundle have equal keys.
@@ -73,13 +86,15 @@ struct Evaluator::Impl {
   void Enqueue(TaskPtr task, Waiter waiter);
   bool Wanted(const TaskPtr& task);
   void Deliver(const TaskPtr& task);
+  uint64_t Submit(const Request& request, Done done);
+  std::vector<Done> Hand(const TaskPtr& task);
 
   const pid_t owner = getpid();
   ProblemStore problems{kProblemBytes};
 
   std::mutex mutex;
   std::condition_variable done;
-  std::map<std::string, std::vector<Waiter>> in_flight;  // by key
+  std::map<std::string, Flight> in_flight;  // by key
   std::deque<std::pair<uint64_t, Result>> finished;
   uint64_t last_ticket = 0;
   size_t pending = 0;  // tickets not yet taken by Next
@@ -102,33 +117,69 @@ TaskPtr Evaluator::Impl::NewTask(const Request& request) {
 
 void Evaluator::Impl::Enqueue(TaskPtr task, Waiter waiter) {
   const std::lock_guard<std::mutex> lock(mutex);
-  std::vector<Waiter>& waiters = in_flight[Key(*task)];
-  waiters.push_back(std::move(waiter));
-  if (waiters.size() == 1) pipeline.Start(std::move(task));
+  Flight& flight = in_flight[Key(*task)];
+  flight.waiters.push_back(std::move(waiter));
+  if (flight.task) return;
+  flight.task = task;
+  pipeline.Start(std::move(task));
 }
 
+/// A task that nobody waits for is forgotten at once, so that an equal request
+/// starts anew instead of getting what became of this one.
 bool Evaluator::Impl::Wanted(const TaskPtr& task) {
   const std::lock_guard<std::mutex> lock(mutex);
-  const std::vector<Waiter>& waiters = in_flight[Key(*task)];
-  return std::any_of(waiters.begin(), waiters.end(), [](const Waiter& waiter) {
-    return !waiter.batch || !waiter.batch->abandoned;
-  });
+  const auto found = in_flight.find(Key(*task));
+  if (found == in_flight.end() || found->second.task != task) return false;
+  const std::vector<Waiter>& waiters = found->second.waiters;
+  const bool wanted =
+      std::any_of(waiters.begin(), waiters.end(),
+                  [](const Waiter& waiter) { return waiter.Waits(); });
+  if (!wanted) in_flight.erase(found);
+  return wanted;
 }
 
-void Evaluator::Impl::Deliver(const TaskPtr& task) {
+/// Hands the result to batches and tickets; the functions still to be called.
+std::vector<Done> Evaluator::Impl::Hand(const TaskPtr& task) {
+  std::vector<Done> functions;
   const std::lock_guard<std::mutex> lock(mutex);
-  const auto waiters = in_flight.extract(Key(*task)).mapped();
-  for (const Waiter& waiter : waiters) {
+  const auto found = in_flight.find(Key(*task));
+  if (found == in_flight.end() || found->second.task != task) return {};
+  for (Waiter& waiter : found->second.waiters) {
     if (waiter.batch) {
       for (size_t place : waiter.places) {
         waiter.batch->results[place] = task->result;
       }
       waiter.batch->missing -= waiter.places.size();
+    } else if (waiter.abandoned) {
+      continue;
+    } else if (waiter.done) {
+      functions.push_back(std::move(waiter.done));
     } else {
       finished.emplace_back(waiter.ticket, task->result);
     }
   }
+  in_flight.erase(found);
+  return functions;
+}
+
+void Evaluator::Impl::Deliver(const TaskPtr& task) {
+  const std::vector<Done> functions = Hand(task);
   done.notify_all();
+  for (const Done& function : functions) function(task->result);
+}
+
+uint64_t Evaluator::Impl::Submit(const Request& request, Done function) {
+  TaskPtr task = NewTask(request);
+  Waiter waiter;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    waiter.ticket = ++last_ticket;
+    if (!function) ++pending;
+  }
+  waiter.done = std::move(function);
+  const uint64_t ticket = waiter.ticket;
+  Enqueue(std::move(task), std::move(waiter));
+  return ticket;
 }
 
 Evaluator::Evaluator(const Options& options)
@@ -137,7 +188,14 @@ Evaluator::Evaluator(const Options& options)
 Evaluator::~Evaluator() {
   // In a forked copy of the process there are no threads to stop, and the
   // children are not ours.
-  if (impl_->owner != getpid()) static_cast<void>(impl_.release());
+  if (impl_->owner != getpid()) {
+    static_cast<void>(impl_.release());
+    return;
+  }
+  // What the pipeline still delivers while it stops is no verdict.
+  std::map<std::string, Flight> forgotten;
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  forgotten.swap(impl_->in_flight);
 }
 
 std::vector<Result> Evaluator::Evaluate(const std::vector<Request>& requests,
@@ -177,16 +235,33 @@ std::vector<Result> Evaluator::Evaluate(const std::vector<Request>& requests,
 }
 
 uint64_t Evaluator::Submit(const Request& request) {
-  TaskPtr task = impl_->NewTask(request);
-  Waiter waiter;
-  {
-    const std::lock_guard<std::mutex> lock(impl_->mutex);
-    waiter.ticket = ++impl_->last_ticket;
-    ++impl_->pending;
+  return impl_->Submit(request, nullptr);
+}
+
+uint64_t Evaluator::Submit(const Request& request,
+                           std::function<void(const Result&)> done) {
+  Require(static_cast<bool>(done), "done", "a function", "none");
+  return impl_->Submit(request, std::move(done));
+}
+
+void Evaluator::Abandon(uint64_t ticket) {
+  Done function;  // what it holds must not be freed under the lock
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  for (auto it = impl_->finished.begin(); it != impl_->finished.end(); ++it) {
+    if (it->first != ticket) continue;
+    impl_->finished.erase(it);
+    --impl_->pending;
+    break;
   }
-  const uint64_t ticket = waiter.ticket;
-  impl_->Enqueue(std::move(task), std::move(waiter));
-  return ticket;
+  for (auto& [key, flight] : impl_->in_flight) {
+    for (Waiter& waiter : flight.waiters) {
+      if (waiter.batch || waiter.ticket != ticket || waiter.abandoned) continue;
+      waiter.abandoned = true;
+      if (!waiter.done) --impl_->pending;
+      std::swap(function, waiter.done);
+    }
+  }
+  impl_->done.notify_all();
 }
 
 std::optional<std::pair<uint64_t, Result>> Evaluator::Next(double timeout_s) {

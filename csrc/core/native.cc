@@ -9,6 +9,10 @@
 #include <cstdlib>
 #include <stdexcept>
 
+// Defined by what CMake's find_package(jaxkern) adds to a program that links
+// the static libraries.
+extern "C" __attribute__((weak)) const char jaxkern_native_directory[];
+
 namespace jaxkern {
 namespace {
 
@@ -60,8 +64,13 @@ std::string NativeDirectory() {
   }
   const std::string here = LoadedFrom();
   std::string searched;
+  if (jaxkern_native_directory != nullptr) {
+    if (HoldsWorker(jaxkern_native_directory)) return jaxkern_native_directory;
+    searched += std::string(" ") + jaxkern_native_directory;
+  }
   for (const char* place : {
            "/_native",                  // beside the Python module
+           "/jaxkern/_native",          // beside the shared library
            "/../_native",               // build tree
            "/../lib*/jaxkern/_native",  // cmake --install
            "/../lib*/python*/*-packages/jaxkern/_native",  // venv/bin

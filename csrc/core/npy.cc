@@ -26,7 +26,8 @@ std::string Value(const std::string& path, const std::string& header,
   if (colon == std::string::npos) {
     Fail(path, "header", "a field '" + key + "'", header);
   }
-  return header.substr(header.find_first_not_of(' ', colon + 1));
+  const size_t value = header.find_first_not_of(' ', colon + 1);
+  return value == std::string::npos ? "" : header.substr(value);
 }
 
 Shape ParseShape(const std::string& path, const std::string& text) {
@@ -69,6 +70,19 @@ std::string ReadHeader(const std::string& path, std::ifstream* file) {
   return header;
 }
 
+/// Checks what is left of `file` before memory is taken for it: a few bytes may
+/// claim to be terabytes.
+void RequireBytes(const std::string& path, std::ifstream* file, size_t bytes) {
+  const std::streamoff start = file->tellg();
+  file->seekg(0, std::ios::end);
+  const std::streamoff left = file->tellg() - std::streampos(start);
+  if (start < 0 || left < 0 || static_cast<size_t>(left) != bytes) {
+    Fail(path, "contents", std::to_string(bytes) + " bytes",
+         std::to_string(left));
+  }
+  file->seekg(start);
+}
+
 }  // namespace
 
 std::string ShapeString(const Shape& shape) {
@@ -105,14 +119,12 @@ std::vector<char> ReadNpy(const std::string& path, Dtype dtype,
       shape.size() > 1) {
     Fail(path, "order", "C order", "Fortran order");
   }
-  std::vector<char> bytes(Elements(shape) * Info(dtype).bytes);
-  file.read(bytes.data(), bytes.size());
-  if (static_cast<size_t>(file.gcount()) != bytes.size()) {
-    Fail(path, "contents", std::to_string(bytes.size()) + " bytes",
+  const size_t size = Elements(shape) * Info(dtype).bytes;
+  RequireBytes(path, &file, size);
+  std::vector<char> bytes(size);
+  if (!file.read(bytes.data(), static_cast<std::streamsize>(size))) {
+    Fail(path, "contents", std::to_string(size) + " bytes",
          std::to_string(file.gcount()));
-  }
-  if (file.peek() != std::ifstream::traits_type::eof()) {
-    Fail(path, "contents", std::to_string(bytes.size()) + " bytes", "more");
   }
   return bytes;
 }

@@ -27,8 +27,8 @@ using Clock = std::chrono::steady_clock;
 // core.
 constexpr int64_t kCpuWorkerMemory = int64_t{4} << 30;
 constexpr int64_t kCpuWorkerMemoryPerCore = int64_t{256} << 20;
-#ifdef __SANITIZE_ADDRESS__
-constexpr bool kLimitMemory = false;  // its shadow reserves terabytes
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kLimitMemory = false;  // their shadows reserve terabytes
 #else
 constexpr bool kLimitMemory = true;
 #endif

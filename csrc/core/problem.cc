@@ -58,7 +58,9 @@ struct Field {
     return value.get<double>();
   }
   int64_t Integer() const {
-    if (!value.is_number_integer()) Fail("an integer");
+    const bool fits = !value.is_number_unsigned() ||
+                      value.get<uint64_t>() <= uint64_t{INT64_MAX};
+    if (!value.is_number_integer() || !fits) Fail("an integer of 64 bits");
     return value.get<int64_t>();
   }
   bool Bool() const {
@@ -286,7 +288,7 @@ std::shared_ptr<const Problem> ReadProblem(const std::string& directory) {
   json parsed;
   try {
     parsed = json::parse(text);
-  } catch (const json::parse_error& error) {
+  } catch (const json::exception& error) {
     throw std::invalid_argument(file + ": expected JSON, got: " + error.what());
   }
   const Field top{file, "top level", parsed};

@@ -1,8 +1,50 @@
+#include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <type_traits>
 
 #include "jaxkern/evaluator.h"
 
 namespace jaxkern {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void Fail(const std::string& field, const std::string& expected,
+                       const std::string& got) {
+  throw std::invalid_argument(field + ": expected " + expected + ", got " +
+                              got);
+}
+
+std::string Show(const json& value) {
+  return value.is_structured()
+             ? value.type_name()
+             : value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// Sets *value to a field's, which must be of its type.
+template <typename T>
+void Read(const json& object, const char* field, T* value) {
+  constexpr bool kNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+  const auto found = object.find(field);
+  if (found == object.end()) Fail(field, "a value", "nothing");
+  if constexpr (std::is_same_v<T, double>) {
+    if (found->is_null()) {  // what JSON makes of NaN and infinities
+      *value = std::numeric_limits<double>::quiet_NaN();
+      return;
+    }
+  }
+  try {
+    // nlohmann takes true for 1.
+    if (kNumber && !found->is_number()) Fail(field, "a number", Show(*found));
+    found->get_to(*value);
+  } catch (const json::exception&) {
+    Fail(field, "another type", Show(*found));
+  }
+}
+
+}  // namespace
 
 const char* StatusName(Status status) {
   switch (status) {
@@ -38,6 +80,15 @@ const char* StatusName(Status status) {
 
 namespace {
 
+/// The inverse of StatusName.
+Status ParseStatus(const std::string& name) {
+  for (int i = 0; i <= static_cast<int>(Status::kInfraError); ++i) {
+    const auto status = static_cast<Status>(i);
+    if (name == StatusName(status)) return status;
+  }
+  Fail("status", "a status of jaxkern", '"' + name + '"');
+}
+
 nlohmann::ordered_json ToJson(const Replay& replay) {
   const Request& request = replay.request;
   return {
@@ -52,6 +103,42 @@ nlohmann::ordered_json ToJson(const Replay& replay) {
       {"device", replay.device},
       {"environment", replay.environment},
   };
+}
+
+Replay ReadReplay(const json& object) {
+  Replay replay;
+  Request& request = replay.request;
+  std::string seed;
+  Read(object, "problem", &request.problem);
+  Read(object, "problem_hash", &replay.problem_hash);
+  Read(object, "source", &request.source);
+  Read(object, "seed", &seed);
+  const char* end = seed.data() + seed.size();
+  if (std::from_chars(seed.data(), end, request.seed).ptr != end) {
+    Fail("seed", "a string of decimal digits", '"' + seed + '"');
+  }
+  Read(object, "repetitions", &request.repetitions);
+  Read(object, "flush", &request.flush);
+  Read(object, "compile_timeout_s", &request.compile_timeout_s);
+  Read(object, "run_timeout_s", &request.run_timeout_s);
+  Read(object, "device", &replay.device);
+  Read(object, "environment", &replay.environment);
+  return replay;
+}
+
+Resources ReadResources(const json& object) {
+  Resources resources;
+  Read(object, "registers", &resources.registers);
+  Read(object, "shared_bytes", &resources.shared_bytes);
+  Read(object, "spill_bytes", &resources.spill_bytes);
+  return resources;
+}
+
+const json& Object(const json& object, const char* field) {
+  const auto found = object.find(field);
+  if (found == object.end()) Fail(field, "an object", "nothing");
+  if (!found->is_object()) Fail(field, "an object", Show(*found));
+  return *found;
 }
 
 }  // namespace
@@ -86,6 +173,36 @@ std::string ToJson(const Result& result) {
   // A compiler may quote a candidate's bytes that are not UTF-8.
   return object.dump(-1, ' ', false,
                      nlohmann::ordered_json::error_handler_t::replace);
+}
+
+Result FromJson(const std::string& text) {
+  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) Fail("result", "a JSON object", text.substr(0, 80));
+  Result result;
+  std::string status;
+  Read(object, "status", &status);
+  result.status = ParseStatus(status);
+  Read(object, "stage", &result.stage);
+  Read(object, "log", &result.log);
+  Read(object, "max_abs_error", &result.max_abs_error);
+  Read(object, "max_rel_error", &result.max_rel_error);
+  Read(object, "mismatches", &result.mismatches);
+  Read(object, "rule", &result.rule);
+  Read(object, "evidence", &result.evidence);
+  Read(object, "launches_compared", &result.launches_compared);
+  Read(object, "times_us", &result.times_us);
+  Read(object, "baseline_us", &result.baseline_us);
+  Read(object, "speedup", &result.speedup);
+  Read(object, "speedup_low", &result.speedup_low);
+  Read(object, "speedup_high", &result.speedup_high);
+  Read(object, "device", &result.device);
+  Read(object, "compile_s", &result.compile_s);
+  Read(object, "queue_s", &result.queue_s);
+  Read(object, "run_s", &result.run_s);
+  Read(object, "cache_hit", &result.cache_hit);
+  result.resources = ReadResources(Object(object, "resources"));
+  result.replay = ReadReplay(Object(object, "replay"));
+  return result;
 }
 
 }  // namespace jaxkern

@@ -259,7 +259,8 @@ std::vector<std::string> ScrubbedEnvironment() {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     for (const char* name :
          {"PATH=", "LD_LIBRARY_PATH=", "HOME=", "CUDA_", "NVIDIA_", "JAXKERN_",
-          "ASAN_OPTIONS=", "LSAN_OPTIONS="}) {
+          "ASAN_OPTIONS=", "LSAN_OPTIONS=", "TSAN_OPTIONS=",
+          "UBSAN_OPTIONS="}) {
       if (std::strncmp(*variable, name, std::strlen(name)) == 0) {
         kept.emplace_back(*variable);
       }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,17 +26,58 @@ void CheckSignals() {
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
+/// A Python function as `done`: called, and freed, with the GIL held, whichever
+/// thread does it.
+std::function<void(const Result&)> WithGil(py::function function) {
+  const std::shared_ptr<py::function> held(
+      new py::function(std::move(function)), [](py::function* last) {
+        const py::gil_scoped_acquire gil;
+        delete last;
+      });
+  return [held](const Result& result) {
+    const py::gil_scoped_acquire gil;
+    try {
+      (*held)(result);
+    } catch (py::error_already_set& error) {
+      error.discard_as_unraisable("a result's callback");
+    }
+  };
+}
+
+py::dict ToDict(const Result& result) {
+  const py::object loads = py::module_::import("json").attr("loads");
+  return loads(ToJson(result));
+}
+
 /// Evaluator with an end that can be called; children must not wait for the
 /// garbage collector.
 class ClosableEvaluator {
  public:
   explicit ClosableEvaluator(const Options& options)
       : evaluator_(std::make_shared<Evaluator>(options)) {}
+  ~ClosableEvaluator() {
+    // Threads that are waited for may want the GIL, to call back.
+    const py::gil_scoped_release released;
+    Close();
+  }
 
   std::vector<Result> Evaluate(const std::vector<Request>& requests) {
     return Open()->Evaluate(requests, CheckSignals);
   }
   uint64_t Submit(const Request& request) { return Open()->Submit(request); }
+  uint64_t SubmitThen(const Request& request, py::function done) {
+    auto function = WithGil(std::move(done));
+    const py::gil_scoped_release released;
+    return Open()->Submit(request, std::move(function));
+  }
+  void Abandon(uint64_t ticket) {
+    std::shared_ptr<Evaluator> evaluator;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      evaluator = evaluator_;
+    }
+    if (evaluator) evaluator->Abandon(ticket);  // closing abandons all
+  }
 
   std::optional<std::pair<uint64_t, Result>> Next(double timeout_s) {
     constexpr double kSlice = 0.1;
@@ -52,89 +95,23 @@ class ClosableEvaluator {
     }
   }
   std::string Describe() { return Open()->Describe(); }
-  void Close() { evaluator_.reset(); }
+  void Close() {
+    std::shared_ptr<Evaluator> last;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    last.swap(evaluator_);
+  }
 
  private:
-  std::shared_ptr<Evaluator> Open() const {
+  std::shared_ptr<Evaluator> Open() {
+    const std::lock_guard<std::mutex> lock(mutex_);
     if (!evaluator_) throw py::value_error("the evaluator is closed");
     return evaluator_;
   }
 
+  std::mutex mutex_;  // never held while something waits for the GIL
   // Shared, so that closing while another thread waits ends after its wait.
   std::shared_ptr<Evaluator> evaluator_;
 };
-
-py::dict ToDict(const Result& result) {
-  const py::object loads = py::module_::import("json").attr("loads");
-  return loads(ToJson(result));
-}
-
-std::string Repr(const Result& result) {
-  std::string text = std::string("Result(status='") +
-                     StatusName(result.status) + "', stage='" + result.stage +
-                     "'";
-  if (result.speedup > 0) {
-    text += ", speedup=" + std::string(py::str(py::float_(result.speedup)));
-  }
-  if (!result.log.empty()) {
-    text += ", log=" + std::string(py::repr(py::str(result.log)));
-  }
-  return text + ")";
-}
-
-Status ParseStatus(const std::string& name) {
-  for (int i = 0; i <= static_cast<int>(Status::kInfraError); ++i) {
-    if (name == StatusName(static_cast<Status>(i))) {
-      return static_cast<Status>(i);
-    }
-  }
-  throw py::value_error("status: expected a status, got '" + name + "'");
-}
-
-Replay ReplayFromDict(const py::dict& d) {
-  Replay r;
-  r.request.problem = d["problem"].cast<std::string>();
-  r.request.source = d["source"].cast<std::string>();
-  r.request.seed = std::stoull(d["seed"].cast<std::string>());
-  r.request.repetitions = d["repetitions"].cast<int>();
-  r.request.flush = d["flush"].cast<bool>();
-  r.request.compile_timeout_s = d["compile_timeout_s"].cast<double>();
-  r.request.run_timeout_s = d["run_timeout_s"].cast<double>();
-  r.problem_hash = d["problem_hash"].cast<std::string>();
-  r.device = d["device"].cast<std::string>();
-  r.environment = d["environment"].cast<std::string>();
-  return r;
-}
-
-/// The inverse of ToDict, for pickle.
-Result FromDict(const py::dict& d) {
-  Result r;
-  r.status = ParseStatus(d["status"].cast<std::string>());
-  r.stage = d["stage"].cast<std::string>();
-  r.log = d["log"].cast<std::string>();
-  r.max_abs_error = d["max_abs_error"].cast<double>();
-  r.max_rel_error = d["max_rel_error"].cast<double>();
-  r.mismatches = d["mismatches"].cast<int64_t>();
-  r.rule = d["rule"].cast<std::string>();
-  r.evidence = d["evidence"].cast<std::string>();
-  r.launches_compared = d["launches_compared"].cast<int>();
-  r.times_us = d["times_us"].cast<std::vector<double>>();
-  r.baseline_us = d["baseline_us"].cast<double>();
-  r.speedup = d["speedup"].cast<double>();
-  r.speedup_low = d["speedup_low"].cast<double>();
-  r.speedup_high = d["speedup_high"].cast<double>();
-  r.device = d["device"].cast<std::string>();
-  r.compile_s = d["compile_s"].cast<double>();
-  r.queue_s = d["queue_s"].cast<double>();
-  r.run_s = d["run_s"].cast<double>();
-  r.cache_hit = d["cache_hit"].cast<bool>();
-  const auto resources = d["resources"].cast<py::dict>();
-  r.resources.registers = resources["registers"].cast<int>();
-  r.resources.shared_bytes = resources["shared_bytes"].cast<int>();
-  r.resources.spill_bytes = resources["spill_bytes"].cast<int>();
-  r.replay = ReplayFromDict(d["replay"].cast<py::dict>());
-  return r;
-}
 
 void BindRequest(py::module_* m) {
   const Request defaults;
@@ -186,14 +163,15 @@ void BindResult(py::module_* m) {
       .def_readonly("run_s", &Result::run_s)
       .def_readonly("cache_hit", &Result::cache_hit)
       .def_readonly("resources", &Result::resources)
-      .def_property_readonly("replay",
-                             [](const Result& r) -> py::object {
-                               const py::dict fields = ToDict(r);
-                               return fields["replay"];
-                             })
+      .def_property_readonly(
+          "replay",
+          [](const Result& r) { return py::object(ToDict(r)["replay"]); },
+          "What it was made from, as a dict; see docs/evaluator.md.")
       .def("to_dict", &ToDict, "The fields by name, as jaxkern-eval prints.")
-      .def("__repr__", &Repr)
-      .def(py::pickle(&ToDict, &FromDict));
+      .def("to_json", &ToJson, "One line of JSON, as jaxkern-eval prints.")
+      .def_static("from_json", &FromJson, py::arg("json"),
+                  "The inverse of to_json; other keys are ignored.")
+      .def(py::pickle(&ToJson, &FromJson));
 }
 
 void BindEvaluator(py::module_* m) {
@@ -215,6 +193,8 @@ void BindEvaluator(py::module_* m) {
            py::arg("cache_bytes") = defaults.cache_bytes)
       .def("evaluate", &ClosableEvaluator::Evaluate, Released())
       .def("submit", &ClosableEvaluator::Submit, Released())
+      .def("submit_then", &ClosableEvaluator::SubmitThen)
+      .def("abandon", &ClosableEvaluator::Abandon, Released())
       .def("next", &ClosableEvaluator::Next, Released(),
            py::arg("timeout_s") = -1.0)
       .def("describe", &ClosableEvaluator::Describe, Released())

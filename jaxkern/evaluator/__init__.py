@@ -3,25 +3,40 @@
   with Evaluator(device='cpu') as evaluator:
     results = evaluator.evaluate([Request(task, source) for source in sources])
 
+  async with Evaluator() as evaluator:
+    results = await evaluator.aevaluate([Request(task, source)])
+
+  result = evaluate(task, source)  # one kernel, an evaluator that is kept
+
 What a kernel does wrong is a `Result.status`; what the caller does wrong is a
 ValueError. docs/evaluator.md lists the statuses and the fields of a Result.
 """
 
+import asyncio
+import atexit
 import hashlib
 import os
 import pathlib
 import secrets
 import shutil
 import tempfile
+import threading
+import weakref
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from jaxkern import _core
 from jaxkern._core import Result
+from jaxkern.evaluator import show
 from jaxkern.tasks.bundle import write_bundle
 from jaxkern.tasks.task import Task
 
-__all__ = ["Evaluator", "Request", "Result"]
+__all__ = ["Evaluator", "Request", "Result", "evaluate"]
+
+Result.__repr__ = show.short
+Result.__str__ = show.long
+
+_open: "weakref.WeakSet[Evaluator]" = weakref.WeakSet()
 
 
 class Request(NamedTuple):
@@ -51,8 +66,8 @@ class Request(NamedTuple):
 class Evaluator:
   """Compiles, runs, checks and times kernels in child processes.
 
-  May be used from several threads. `close`, or leaving the context, kills the
-  children; so does the end of this process, even by SIGKILL.
+  May be used from several threads and event loops. `close`, or leaving the
+  context, kills the children; so does the end of this process, even by SIGKILL.
   """
 
   def __init__(
@@ -92,6 +107,8 @@ class Evaluator:
       cache_dir=cache_dir,
       compiler=compiler,
     )
+    self._awaited: set[asyncio.Future] = set()
+    _open.add(self)
 
   def evaluate(self, requests: Sequence[Request]) -> list[Result]:
     """Results in the order of the requests; equal requests run once.
@@ -112,6 +129,25 @@ class Evaluator:
     """
     return self._core.next(-1.0 if timeout_s is None else max(timeout_s, 0.0))
 
+  def asubmit(self, request: Request) -> "asyncio.Task[Result]":
+    """Queues a request; awaiting what is returned gives its result.
+
+    To be called in a running event loop, which goes on meanwhile. A task that
+    is cancelled, e.g. by `asyncio.timeout`, takes its request out of the queue.
+    The task raises like `evaluate`, and ValueError if the evaluator is closed
+    before.
+    """
+    return asyncio.get_running_loop().create_task(self._judge(request))
+
+  async def aevaluate(self, requests: Sequence[Request]) -> list[Result]:
+    """As `evaluate`, without keeping the event loop."""
+    tasks = [self.asubmit(r) for r in requests]
+    try:
+      return await asyncio.gather(*tasks)
+    finally:
+      for task in tasks:
+        task.cancel()  # Those that are done do not mind.
+
   def describe(self) -> str:
     """One line: device, compiler and where it was found, cache."""
     return self._core.describe()
@@ -119,6 +155,9 @@ class Evaluator:
   def close(self) -> None:
     """Abandons what is in flight and kills every child."""
     self._core.close()
+    closed = ValueError("the evaluator is closed")
+    for future in list(self._awaited):
+      _settle(future, exception=closed)
 
   def __enter__(self) -> "Evaluator":
     """Returns itself."""
@@ -127,6 +166,39 @@ class Evaluator:
   def __exit__(self, *exception) -> None:
     """Closes."""
     self.close()
+
+  async def __aenter__(self) -> "Evaluator":
+    """Returns itself."""
+    return self
+
+  async def __aexit__(self, *exception) -> None:
+    """Closes."""
+    await asyncio.to_thread(self.close)
+
+  async def _judge(self, request: Request) -> Result:
+    future = asyncio.get_running_loop().create_future()
+    # In a thread, since a task that is new has its bundle written, and its
+    # arrays are read.
+    submitting = asyncio.ensure_future(
+      asyncio.to_thread(
+        lambda: self._core.submit_then(
+          self._translate(request), lambda result: _settle(future, result)
+        )
+      )
+    )
+    self._awaited.add(future)
+    try:
+      await asyncio.shield(submitting)
+      return await future
+    except asyncio.CancelledError:
+      submitting.add_done_callback(self._abandon)
+      raise
+    finally:
+      self._awaited.discard(future)
+
+  def _abandon(self, submitted: "asyncio.Future[int]") -> None:
+    if not submitted.cancelled() and submitted.exception() is None:
+      self._core.abandon(submitted.result())
 
   def _translate(self, request: Request) -> _core.Request:
     return _core.Request(self._bundle(request.task), *request[1:])
@@ -158,6 +230,64 @@ def _secret_seed(bundles: pathlib.Path) -> int:
     finally:
       os.unlink(made)
   return int(path.read_text())
+def evaluate(
+  task: Task | str | os.PathLike, source: str, device: str = "cpu", **options
+) -> Result:
+  """The verdict on one kernel, by an evaluator that is kept for the next call.
+
+  Args:
+    task: a Task, or the directory of a problem bundle.
+    source: the kernel's CUDA C++ text.
+    device: 'cpu' or 'cuda'. Each has its evaluator, started by its first call
+      and closed when the process ends.
+    **options: further fields of Request, e.g. repetitions=20.
+
+  Raises:
+    ValueError: as Evaluator and Evaluator.evaluate.
+  """
+  with _lock:
+    evaluator = _shared.get(device)
+    if evaluator is None:
+      evaluator = _shared[device] = Evaluator(device)
+  return evaluator.evaluate([Request(task, source, **options)])[0]
+
+
+_shared: dict[str, Evaluator] = {}
+_lock = threading.Lock()
+
+
+def _forget_shared() -> None:
+  """A forked process has neither the threads nor the children of its parent."""
+  global _lock
+  _lock = threading.Lock()
+  _shared.clear()
+
+
+def _close_all() -> None:
+  """Nothing must call back into an interpreter that has ended."""
+  for evaluator in list(_open):
+    evaluator.close()
+
+
+os.register_at_fork(after_in_child=_forget_shared)
+atexit.register(_close_all)
+
+
+def _settle(future, result=None, exception=None) -> None:
+  """Ends a future from any thread, unless it has ended or its loop has."""
+
+  def settle():
+    if future.done():
+      return
+    if exception is None:
+      future.set_result(result)
+    else:
+      future.set_exception(exception)
+
+  try:
+    future.get_loop().call_soon_threadsafe(settle)
+  except RuntimeError:  # The loop is closed: nobody waits.
+    pass
 
 
 def _publish(task: Task, bundles: pathlib.Path, seed: int) -> str:

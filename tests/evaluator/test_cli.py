@@ -75,6 +75,29 @@ def test_one_json_object_per_kernel_in_order(bundle, cache_dir, tmp_path):
   }
 
 
+def test_a_replay_agrees_or_says_that_it_does_not(bundle, cache_dir, tmp_path):
+  wrong = tmp_path / "wrong.cu"
+  wrong.write_text(KERNEL.replace("a * x[i]", "a + x[i]"))
+  flags = (f"--bundle={bundle}", f"--cache_dir={cache_dir}")
+  first = jaxkern_eval(*flags, "-", wrong, stdin=KERNEL)
+  file = tmp_path / "results.json"
+  file.write_text(first.stdout)
+  done = jaxkern_eval(f"--replay={file}", f"--cache_dir={cache_dir}")
+  assert done.returncode == 0
+  for line, status in zip(
+    done.stdout.splitlines(), ("ok", "wrong_answer"), strict=True
+  ):
+    replayed = json.loads(line)
+    assert replayed["agree"] is True
+    assert replayed["then"]["status"] == replayed["now"]["status"] == status
+  assert "then: ok\nnow:  ok\nagree\n" in done.stderr
+  file.write_text(first.stdout.replace('"status":"ok"', '"status":"nonfinite"'))
+  done = jaxkern_eval(f"--replay={file}", f"--cache_dir={cache_dir}")
+  assert done.returncode == 3
+  assert json.loads(done.stdout.splitlines()[0])["differs"] == ["status"]
+  assert "DISAGREE" in done.stderr
+
+
 def test_help_is_no_error():
   done = jaxkern_eval("--help")
   assert done.returncode == 0

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from jaxkern.evaluator import Evaluator, Request
+from jaxkern.evaluator import Evaluator, Request, Result
 from jaxkern.tasks.bundle import write_bundle
 
 from .conftest import KERNEL, kernel, make_task
@@ -171,7 +171,21 @@ def test_result_survives_pickle_and_becomes_a_dict(evaluator, task):
   assert fields["status"] == "wrong_answer"
   assert fields["mismatches"] == 2  # one in each case
   assert pickle.loads(pickle.dumps(result)).to_dict() == fields
-  assert repr(result).startswith("Result(status='wrong_answer', stage='check'")
+  assert Result.from_json(result.to_json()).to_dict() == fields
+  with pytest.raises(ValueError, match="status: expected a value"):
+    Result.from_json("{}")
+
+
+def test_result_prints_for_people(evaluator, task):
+  wrong = judge(evaluator, task, FAULTS["wrong_answer"][0])
+  assert repr(wrong).startswith("<Result wrong_answer in check: wrong in 2")
+  assert len(repr(wrong)) <= 110 and "\n" not in repr(wrong)
+  assert str(wrong).startswith("wrong_answer (check) on cpu: ")
+  assert "2 elements differ, max abs error 1," in str(wrong)
+  assert wrong.log.splitlines()[-1] in str(wrong)
+  timed = judge(evaluator, task, KERNEL, repetitions=3)
+  assert repr(timed).startswith("<Result ok: ")
+  assert "times as fast as the baseline" in repr(timed)
 
 
 def test_bundle_directory_is_as_good_as_its_task(evaluator, task, tmp_path):
@@ -252,7 +266,7 @@ def test_closed_evaluator_refuses(cache_dir, task):
 
 DRIVER = """
 import pathlib, sys
-from jaxkern.evaluator import Evaluator, Request
+from jaxkern.evaluator import Evaluator, Request, Result
 bundle, cache, source = sys.argv[1:]
 with Evaluator(cache_dir=cache) as evaluator:
   print("ready", flush=True)

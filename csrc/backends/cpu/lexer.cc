@@ -100,8 +100,9 @@ class Lexer {
   }
 
   void Raw(size_t quote) {
-    const size_t open = source_.find('(', quote);
-    if (open == std::string::npos) return Emit(Token::Kind::kText, quote + 1);
+    // A delimiter has at most 16 characters.
+    const size_t open = source_.substr(quote, 18).find('(') + quote;
+    if (open < quote) return Emit(Token::Kind::kText, quote + 1);
     const std::string close =
         ")" + source_.substr(quote + 1, open - quote - 1) + "\"";
     const size_t end = source_.find(close, open);

@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#pragma GCC visibility push(default)  // all that the shared library shows
+
 namespace jaxkern {
 
 /// How an evaluation ended. Everything but kInfraError is the candidate's own
@@ -126,6 +128,17 @@ class Evaluator {
   /// Queues a request and returns its ticket. Throws like Evaluate.
   uint64_t Submit(const Request& request);
 
+  /// The same, but the result goes to `done` and not to Next: called once, on
+  /// a thread of the evaluator, where it must neither wait nor throw; never if
+  /// the evaluator ends before.
+  uint64_t Submit(const Request& request,
+                  std::function<void(const Result&)> done);
+
+  /// Forgets a submission: what has not begun never will, and no result is
+  /// delivered, unless to a `done` that is about to be called. A ticket that is
+  /// not known any more is no error.
+  void Abandon(uint64_t ticket);
+
   /// The next finished submission, in order of completion; nothing after
   /// timeout_s seconds (negative: wait for ever) or when none is pending.
   std::optional<std::pair<uint64_t, Result>> Next(double timeout_s = -1);
@@ -144,6 +157,12 @@ class Evaluator {
 /// The result as one JSON object on one line, fields named as in Result.
 std::string ToJson(const Result& result);
 
+/// The inverse of ToJson; other keys are ignored. Throws std::invalid_argument
+/// naming the field, expected and got.
+Result FromJson(const std::string& json);
+
 }  // namespace jaxkern
+
+#pragma GCC visibility pop
 
 #endif  // JAXKERN_EVALUATOR_H_

@@ -78,7 +78,7 @@ TEST(TornFilesAreRefused) {
   CheckRefused(whole.substr(0, whole.size() - 1),
                "contents: expected 8 bytes, got 7");
   CheckRefused(whole.substr(0, 20), "contents: expected a header");
-  CheckRefused(whole + "x", "contents: expected 8 bytes, got more");
+  CheckRefused(whole + "x", "contents: expected 8 bytes, got 9");
   CheckRefused("PK\x03\x04", "contents: expected a .npy file");
   CheckRefused("", "contents: expected a .npy file");
 }

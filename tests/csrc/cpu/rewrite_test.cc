@@ -124,6 +124,21 @@ TEST(UnsupportedFeaturesAreNamed) {
   CHECK_HAS(UnsupportedFeature("#  include \"cublas_v2.h\"\n"), "cuBLAS");
 }
 
+TEST(ATextThatWouldTakeLongIsUnsupported) {
+  std::string launches, many_raw;
+  for (int i = 0; i < 100'000; ++i) {
+    launches += "k<<<1, 1>>>(";
+    many_raw += "R\"";
+  }
+  CHECK_HAS(UnsupportedFeature(launches), "so many launches");
+  CHECK_EQ(UnsupportedFeature(many_raw), "");
+}
+
+TEST(ADirectiveMayLackWhatItIncludes) {
+  CHECK_EQ(UnsupportedFeature("#include"), "");
+  CHECK_EQ(UnsupportedFeature("#include\n"), "");
+}
+
 TEST(WhatIsOnlyMentionedIsSupported) {
   CHECK_EQ(UnsupportedFeature("// asm, wmma\n\"asm\" int asm_count;"
                               "\n#include <cuda_runtime.h>\n"),

@@ -1,0 +1,101 @@
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "check.h"
+#include "jaxkern/evaluator.h"
+
+using jaxkern::FromJson;
+using jaxkern::Result;
+using jaxkern::Status;
+using jaxkern::ToJson;
+using nlohmann::json;
+
+namespace {
+
+Result MakeResult() {
+  Result result;
+  result.status = Status::kWrongAnswer;
+  result.stage = "check";
+  result.log = "a \"b\"\n";
+  result.max_abs_error = 0.1;
+  result.max_rel_error = 1e-300;
+  result.mismatches = int64_t{1} << 60;
+  result.rule = "skipped_work";
+  result.evidence = "launch 3";
+  result.launches_compared = 5;
+  result.speedup_low = 0.25;
+  result.speedup_high = 0.5;
+  result.replay.request.problem = "/b";
+  result.replay.request.source = "\xc3\xa9\n";
+  result.replay.request.seed = ~uint64_t{0};
+  result.replay.request.repetitions = 20;
+  result.replay.request.flush = false;
+  result.replay.request.run_timeout_s = 0.5;
+  result.replay.problem_hash = "0123456789abcdef";
+  result.replay.device = "cpu";
+  result.replay.environment = "somewhere";
+  result.times_us = {1.25, 1e9};
+  result.baseline_us = 3;
+  result.speedup = 1.0 / 3;
+  result.device = "cpu: x";
+  result.compile_s = 4;
+  result.queue_s = 5;
+  result.run_s = 6;
+  result.cache_hit = true;
+  result.resources = {7, 8, 9};
+  return result;
+}
+
+}  // namespace
+
+TEST(AResultSurvivesJson) {
+  for (int i = 0; i <= static_cast<int>(Status::kInfraError); ++i) {
+    Result result = MakeResult();
+    result.status = static_cast<Status>(i);
+    CHECK_EQ(ToJson(FromJson(ToJson(result))), ToJson(result));
+  }
+  const Result back = FromJson(ToJson(MakeResult()));
+  CHECK_EQ(back.speedup, 1.0 / 3);
+  CHECK_EQ(back.mismatches, int64_t{1} << 60);
+  CHECK_EQ(back.resources.spill_bytes, 9);
+  CHECK_EQ(back.replay.request.seed, ~uint64_t{0});
+}
+
+TEST(OtherKeysAreIgnored) {
+  json object = json::parse(ToJson(MakeResult()));
+  object["file"] = "x.cu";
+  CHECK_EQ(FromJson(object.dump()).stage, "check");
+}
+
+TEST(AnErrorThatIsNoNumberIsNullInJson) {
+  Result result;
+  result.max_abs_error = std::numeric_limits<double>::infinity();
+  CHECK(json::parse(ToJson(result))["max_abs_error"].is_null());
+  CHECK(std::isnan(FromJson(ToJson(result)).max_abs_error));
+}
+
+TEST(WhatIsNoResultIsRefusedWithTheField) {
+  CHECK_THROWS(FromJson("nonsense"), std::invalid_argument,
+               "result: expected a JSON object, got nonsense");
+  CHECK_THROWS(FromJson("{}"), std::invalid_argument,
+               "status: expected a value, got nothing");
+  const std::pair<const char*, json> wrong[] = {
+      {"status", "good"}, {"stage", 1},        {"mismatches", "x"},
+      {"times_us", 1.5},  {"speedup", true},   {"cache_hit", 1},
+      {"resources", 3},   {"times_us", {"x"}},
+  };
+  for (const auto& [field, value] : wrong) {
+    json object = json::parse(ToJson(MakeResult()));
+    object[field] = value;
+    CHECK_THROWS(FromJson(object.dump()), std::invalid_argument,
+                 std::string(field) + ": expected ");
+  }
+  json object = json::parse(ToJson(MakeResult()));
+  object["replay"]["seed"] = "12x";
+  CHECK_THROWS(FromJson(object.dump()), std::invalid_argument,
+               "seed: expected a string of decimal digits, got \"12x\"");
+}
+
+int main() { return jaxkern::testing::RunTests(); }

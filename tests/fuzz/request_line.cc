@@ -1,0 +1,24 @@
+// A line of --serve is answered with one line of JSON, whatever it holds.
+#include "cli/request_line.h"
+
+#include <nlohmann/json.hpp>
+
+#include "target.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const jaxkern::RequestLine line =
+      jaxkern::ParseRequestLine(text, jaxkern::Request(), /*max_file=*/4096);
+  const std::string answer =
+      line.error.empty() ? jaxkern::ResultLine(line.id, jaxkern::Result())
+                         : jaxkern::ErrorLine(line.id, line.error);
+  Require(answer.find('\n') == answer.size() - 1, "one line");
+  Require(nlohmann::json::accept(answer), "an answer is JSON");
+  Require(line.error.empty() == (line.error.size() == 0), "an error says why");
+  // A result is read by --replay, from a file that may hold anything.
+  try {
+    jaxkern::FromJson(text);
+  } catch (const std::invalid_argument&) {
+  }
+  return 0;
+}

@@ -1,0 +1,23 @@
+// The cpu device's rewriter loses no text and moves no line.
+#include "backends/cpu/rewrite.h"
+
+#include <algorithm>
+
+#include "backends/cpu/lexer.h"
+#include "target.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string source(reinterpret_cast<const char*>(data), size);
+  std::string together;
+  for (const jaxkern::Token& token : jaxkern::Lex(source)) {
+    Require(!token.text.empty(), "a token has text");
+    together += token.text;
+  }
+  Require(together == source, "the tokens are the source");
+  jaxkern::UnsupportedFeature(source);
+  const std::string rewritten = jaxkern::RewriteCuda(source);
+  Require(std::count(source.begin(), source.end(), '\n') ==
+              std::count(rewritten.begin(), rewritten.end(), '\n'),
+          "every line is kept");
+  return 0;
+}
