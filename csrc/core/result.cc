@@ -26,6 +26,8 @@ const char* StatusName(Status status) {
       return "wrong_answer";
     case Status::kNonfinite:
       return "nonfinite";
+    case Status::kCheating:
+      return "cheating";
     case Status::kUnsupported:
       return "unsupported";
     case Status::kInfraError:
@@ -39,6 +41,8 @@ std::string ToJson(const Result& result) {
       {"status", StatusName(result.status)},
       {"stage", result.stage},
       {"log", result.log},
+      {"rule", result.rule},
+      {"evidence", result.evidence},
       {"max_abs_error", result.max_abs_error},
       {"max_rel_error", result.max_rel_error},
       {"mismatches", result.mismatches},

@@ -97,6 +97,8 @@ Result FromDict(const py::dict& d) {
   r.status = ParseStatus(d["status"].cast<std::string>());
   r.stage = d["stage"].cast<std::string>();
   r.log = d["log"].cast<std::string>();
+  r.rule = d["rule"].cast<std::string>();
+  r.evidence = d["evidence"].cast<std::string>();
   r.max_abs_error = d["max_abs_error"].cast<double>();
   r.max_rel_error = d["max_rel_error"].cast<double>();
   r.mismatches = d["mismatches"].cast<int64_t>();
@@ -139,6 +141,8 @@ void BindResult(py::module_* m) {
           "status", [](const Result& r) { return StatusName(r.status); })
       .def_readonly("stage", &Result::stage)
       .def_readonly("log", &Result::log)
+      .def_readonly("rule", &Result::rule)
+      .def_readonly("evidence", &Result::evidence)
       .def_readonly("max_abs_error", &Result::max_abs_error)
       .def_readonly("max_rel_error", &Result::max_rel_error)
       .def_readonly("mismatches", &Result::mismatches)

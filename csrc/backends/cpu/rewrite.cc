@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "backends/cpu/lexer.h"
+#include "core/lexer.h"
 
 namespace jaxkern {
 namespace {

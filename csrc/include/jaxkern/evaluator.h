@@ -34,6 +34,7 @@ enum class Status {
   kOutOfMemory,
   kWrongAnswer,
   kNonfinite,    ///< NaN or Inf where a finite value was expected
+  kCheating,     ///< the rule broken and the evidence are in Result
   kUnsupported,  ///< the device lacks a feature that the log names
   kInfraError,
 };
@@ -63,6 +64,8 @@ struct Result {
   Status status = Status::kInfraError;
   std::string stage;  ///< "extract", "compile", "link", "run" or "check"
   std::string log;    ///< for a reader who can fix it; paths removed, bounded
+  std::string rule;   ///< kCheating: the rule that was broken, as one word
+  std::string evidence;  ///< kCheating: what shows it, as one line
   double max_abs_error = 0;
   double max_rel_error = 0;
   int64_t mismatches = 0;        ///< elements outside the tolerance
