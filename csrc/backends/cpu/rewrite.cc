@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/lexer.h"
+#include "core/unit.h"
 
 namespace jaxkern {
 namespace {
@@ -83,7 +84,13 @@ size_t OpeningAngle(const Tokens& tokens, size_t close) {
 size_t Callee(const Tokens& tokens, size_t chevrons) {
   size_t at = Previous(tokens, chevrons);
   if (at == kNone) return kNone;
-  if (tokens[at].text == ")") return Opening(tokens, at);
+  if (tokens[at].text == ")") {
+    at = Opening(tokens, at);
+    const size_t name = at == kNone ? kNone : Previous(tokens, at);
+    const bool call = name != kNone && tokens[name].kind == Kind::kIdentifier &&
+                      tokens[name].text != "else" && tokens[name].text != "do";
+    return call ? name : at;  // KERNEL(suffix)<<<...>>>, a macro
+  }
   for (;;) {
     if (tokens[at].text == "]") {  // kernels[i]
       at = Opening(tokens, at);
@@ -346,22 +353,20 @@ std::string RewriteCuda(const std::string& source) {
 }
 
 std::string UnsupportedFeature(const std::string& source) {
-  const Tokens tokens = Lex(source);
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    const Token& token = tokens[i];
-    if (token.directive && token.text == "include") {
-      const size_t open = Next(tokens, i + 1);
-      size_t end = open;
-      while (end < tokens.size() && tokens[end].kind != Kind::kNewline) ++end;
-      const std::string name = Text(tokens, open, end).substr(1);
+  const Unit unit(source);
+  for (size_t i = 0; i < unit.words().size(); ++i) {
+    const Word& word = unit.words()[i];
+    if (unit.StartsDirective(i) && unit.Text(i + 1) == "include" &&
+        unit.words()[i + 2].kind == Kind::kText) {
+      const std::string name = unit.Text(i + 2).substr(1);
       for (const Feature& header : kHeaders) {
         if (name.rfind(header.word, 0) == 0) return header.message;
       }
     }
-    if (token.directive || token.kind != Kind::kIdentifier) continue;
+    if (word.directive || word.kind != Kind::kIdentifier) continue;
     const auto found =
         std::find_if(kFeatures.begin(), kFeatures.end(),
-                     [&](const Feature& f) { return token.text == f.word; });
+                     [&](const Feature& f) { return word.text == f.word; });
     if (found != kFeatures.end()) return found->message;
   }
   return "";
