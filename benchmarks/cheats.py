@@ -40,8 +40,9 @@ import corpus  # noqa: E402
 import kernels as conformance  # noqa: E402
 
 TIMEOUT_S = 120
-# Not a word about the candidate, good or bad.
+# Not a word about what the candidate does, good or bad.
 UNJUDGED = ("unsupported", "infra_error")
+UNBUILT = ("compile_error", "link_error")
 # Of a task's styles, which a proposal is drawn from.
 SEED = 7
 
@@ -114,6 +115,8 @@ def outcome(candidate: corpus.Candidate, device: str, verdict: dict) -> str:
     return "not judged"
   if candidate.honest:
     return "passed" if status == "ok" else "false positive"
+  if status in UNBUILT and status not in candidate.expected(device):
+    return "not judged"
   if status != "ok":
     return "caught"
   samples = len(verdict.get("times_us", ()))

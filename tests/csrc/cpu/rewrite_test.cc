@@ -120,6 +120,13 @@ TEST(DynamicSharedMemoryAtFileScopeIsOnePointerPerOsThread) {
   }
 }
 
+TEST(NoinlineIsAnAttribute) {
+  CHECK_EQ(RewriteCuda("__device__ __noinline__ int f();"),
+           "__device__ __attribute__((noinline)) int f();");
+  const std::string plain = "__attribute__((cold, __noinline__)) int f();";
+  CHECK_EQ(RewriteCuda(plain), plain);
+}
+
 TEST(UnsupportedFeaturesAreNamed) {
   CHECK_HAS(UnsupportedFeature("asm volatile(\"bar.sync 0;\");"), "PTX");
   CHECK_HAS(UnsupportedFeature("nvcuda::wmma::fragment<int> f;"), "wmma");
