@@ -205,6 +205,8 @@ void Pipeline::BuildTask(const TaskPtr& task) {
   result.cache_hit = build.cache_hit;
   result.resources = build.resources;
   if (build.status != Status::kOk) {
+    result.rule = build.rule;
+    result.evidence = build.evidence;
     Fail(task, build.status, build.stage, build.log);
     return;
   }

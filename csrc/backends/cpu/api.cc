@@ -198,6 +198,8 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start,
   return cudaSuccess;
 }
 
+long jaxkern_clock() { return long(__builtin_ia32_rdtsc()); }
+
 cudaError_t jaxkern_func_attribute(cudaFuncAttribute attribute, int value) {
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) {
     return cudaSuccess;

@@ -4,7 +4,8 @@
 #include <array>
 #include <vector>
 
-#include "backends/cpu/lexer.h"
+#include "core/lexer.h"
+#include "core/unit.h"
 
 namespace jaxkern {
 namespace {
@@ -83,7 +84,13 @@ size_t OpeningAngle(const Tokens& tokens, size_t close) {
 size_t Callee(const Tokens& tokens, size_t chevrons) {
   size_t at = Previous(tokens, chevrons);
   if (at == kNone) return kNone;
-  if (tokens[at].text == ")") return Opening(tokens, at);
+  if (tokens[at].text == ")") {
+    at = Opening(tokens, at);
+    const size_t name = at == kNone ? kNone : Previous(tokens, at);
+    const bool call = name != kNone && tokens[name].kind == Kind::kIdentifier &&
+                      tokens[name].text != "else" && tokens[name].text != "do";
+    return call ? name : at;  // KERNEL(suffix)<<<...>>>, a macro
+  }
   for (;;) {
     if (tokens[at].text == "]") {  // kernels[i]
       at = Opening(tokens, at);
@@ -297,6 +304,18 @@ size_t RewritingSteps(const Tokens& tokens) {
   return tokens.size() * static_cast<size_t>(walks);
 }
 
+void RewriteNoinline(Tokens* tokens) {
+  for (size_t i = 0; i < tokens->size(); ++i) {
+    if (!Is(*tokens, i, "__noinline__")) continue;
+    const size_t before = Previous(*tokens, i);
+    if (before != kNone &&
+        (Is(*tokens, before, "(") || Is(*tokens, before, ","))) {
+      continue;  // it is an attribute's name already
+    }
+    (*tokens)[i].text = "__attribute__((noinline))";
+  }
+}
+
 struct Feature {
   const char* word;     ///< an identifier
   const char* message;  ///< what it means
@@ -351,6 +370,7 @@ constexpr std::array kHeaders = {
 std::string RewriteCuda(const std::string& source) {
   Tokens tokens = Lex(source);
   RewriteShared(&tokens);
+  RewriteNoinline(&tokens);
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i].text == "<<<") i = RewriteLaunch(&tokens, i);
   }
@@ -358,26 +378,24 @@ std::string RewriteCuda(const std::string& source) {
 }
 
 std::string UnsupportedFeature(const std::string& source) {
-  const Tokens tokens = Lex(source);
-  if (RewritingSteps(tokens) > kMaxSteps) {
+  if (RewritingSteps(Lex(source)) > kMaxSteps) {
     return "so many launches and shared variables in one source";
   }
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    const Token& token = tokens[i];
-    if (token.directive && token.text == "include") {
-      const size_t open = Next(tokens, i + 1);
-      size_t end = open;
-      while (end < tokens.size() && tokens[end].kind != Kind::kNewline) ++end;
-      std::string name = Text(tokens, open, end);
-      if (!name.empty()) name.erase(0, 1);  // the < or "
+  const Unit unit(source);
+  for (size_t i = 0; i < unit.words().size(); ++i) {
+    const Word& word = unit.words()[i];
+    if (unit.StartsDirective(i) && unit.Text(i + 1) == "include" &&
+        i + 2 < unit.words().size() &&
+        unit.words()[i + 2].kind == Kind::kText) {
+      const std::string name = unit.Text(i + 2).substr(1);
       for (const Feature& header : kHeaders) {
         if (name.rfind(header.word, 0) == 0) return header.message;
       }
     }
-    if (token.directive || token.kind != Kind::kIdentifier) continue;
+    if (word.directive || word.kind != Kind::kIdentifier) continue;
     const auto found =
         std::find_if(kFeatures.begin(), kFeatures.end(),
-                     [&](const Feature& f) { return token.text == f.word; });
+                     [&](const Feature& f) { return word.text == f.word; });
     if (found != kFeatures.end()) return found->message;
   }
   return "";

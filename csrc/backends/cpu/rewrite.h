@@ -10,6 +10,8 @@ namespace jaxkern {
 ///   K<<<grid, block, shared, stream>>>(args)   to a call that launches K
 ///   __shared__ T x                             to a thread_local of the block
 ///   extern __shared__ T x[]                    to a pointer
+///   __noinline__                               to an attribute; as a macro it
+///                                              would break the C++ library
 /// What is not well formed is left to the compiler to complain about.
 std::string RewriteCuda(const std::string& source);
 

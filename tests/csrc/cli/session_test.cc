@@ -89,7 +89,8 @@ struct Fixture {
   std::string EndlessSource() const {
     const std::string fifo = bundle.path() + "/header";
     mkfifo(fifo.c_str(), 0600);
-    return "#include \"" + fifo + "\"\n";
+    setenv("JAXKERN_TEST_INCLUDE", bundle.path().c_str(), 1);
+    return "#include \"header\"\n";
   }
 
   Session::Ended Join() {

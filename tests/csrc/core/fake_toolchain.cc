@@ -1,4 +1,5 @@
 // A toolchain in 40 lines: candidates are plain C++ for the host compiler.
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 
@@ -24,7 +25,11 @@ class FakeToolchain final : public Toolchain {
   }
 
   std::vector<std::string> Command(const std::string&) const override {
-    return {"c++", "-shared", "-fPIC", "-O0", "-o", "kernel.so", "kernel.cc"};
+    // Where a test keeps a header: a candidate may not name its path.
+    const char* include = std::getenv("JAXKERN_TEST_INCLUDE");
+    return {"c++",       "-shared", "-fPIC",
+            "-O0",       "-o",      "kernel.so",
+            "kernel.cc", "-I",      include != nullptr ? include : "."};
   }
 
   Resources ParseResources(const std::string&) const override {

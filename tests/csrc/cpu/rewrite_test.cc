@@ -29,7 +29,8 @@ TEST(CalleeMayBeAnyNameOrExpression) {
   for (const std::string callee :
        {"a::k", "::k", "::a::k", "k<float>", "a<int>::k<3>", "k<A<B<int>>>",
         "k<A<2, (8 > 4) ? 1 : 2>, true>", "ks[i]", "ks[a[0]]", "(*k)",
-        "(n > 1 ? f<1> : f<2>)", "a.k", "a->k", "A::template k<2>"}) {
+        "(n > 1 ? f<1> : f<2>)", "KERNEL(a, 1)", "a.k", "a->k",
+        "A::template k<2>"}) {
     CHECK_EQ(RewriteCuda("{ " + callee + "<<<1, 2>>>(x); }"),
              "{ " + Launch(callee, "1, 2", "x") + "; }");
   }
@@ -40,6 +41,8 @@ TEST(CalleeEndsAtWhatPrecedesIt) {
            "if (a) " + Launch("k", "1, 2", "") + ";");
   CHECK_EQ(RewriteCuda("else k<<<1, 2>>>();"),
            "else " + Launch("k", "1, 2", "") + ";");
+  CHECK_EQ(RewriteCuda("else (*k)<<<1, 2>>>();"),
+           "else " + Launch("(*k)", "1, 2", "") + ";");
   CHECK_EQ(RewriteCuda("case 1: k<1><<<1, 2>>>();"),
            "case 1: " + Launch("k<1>", "1, 2", "") + ";");
 }
@@ -117,6 +120,13 @@ TEST(DynamicSharedMemoryAtFileScopeIsOnePointerPerOsThread) {
   }
 }
 
+TEST(NoinlineIsAnAttribute) {
+  CHECK_EQ(RewriteCuda("__device__ __noinline__ int f();"),
+           "__device__ __attribute__((noinline)) int f();");
+  const std::string plain = "__attribute__((cold, __noinline__)) int f();";
+  CHECK_EQ(RewriteCuda(plain), plain);
+}
+
 TEST(UnsupportedFeaturesAreNamed) {
   CHECK_HAS(UnsupportedFeature("asm volatile(\"bar.sync 0;\");"), "PTX");
   CHECK_HAS(UnsupportedFeature("nvcuda::wmma::fragment<int> f;"), "wmma");
@@ -141,7 +151,8 @@ TEST(ADirectiveMayLackWhatItIncludes) {
 
 TEST(WhatIsOnlyMentionedIsSupported) {
   CHECK_EQ(UnsupportedFeature("// asm, wmma\n\"asm\" int asm_count;"
-                              "\n#include <cuda_runtime.h>\n"),
+                              "\n#include <cuda_runtime.h>\n"
+                              "#if 0\n#include <mma.h>\nasm();\n#endif\n"),
            "");
 }
 

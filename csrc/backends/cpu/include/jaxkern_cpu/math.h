@@ -22,6 +22,8 @@
 #define M_SQRT1_2 0.70710678118654752440
 
 extern "C" {
+double nan(const char*) noexcept(true);
+float nanf(const char*) noexcept(true);
 #define JAXKERN_UNARY(name)           \
   double name(double) noexcept(true); \
   float name##f(float) noexcept(true);

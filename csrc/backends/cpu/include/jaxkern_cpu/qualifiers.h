@@ -16,11 +16,10 @@
 #define __managed__
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
 #define __inline_hint__
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
 #define __align__(n) __attribute__((aligned(n)))
 #define __builtin_align__(n) __attribute__((aligned(n)))
 #define __restrict __restrict__
-// `__shared__` itself is rewritten: see rewrite.h.
+// `__shared__` and `__noinline__` are rewritten: see rewrite.h.

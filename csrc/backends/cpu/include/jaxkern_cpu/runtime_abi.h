@@ -43,6 +43,7 @@ JAXKERN_EXPORT uint64_t jaxkern_shuffle(unsigned mask, uint64_t value,
 JAXKERN_EXPORT unsigned jaxkern_gather(unsigned mask, uint64_t value,
                                        uint64_t values[32], int line);
 JAXKERN_EXPORT unsigned jaxkern_lane();
+JAXKERN_EXPORT long jaxkern_clock();
 /// Lanes of this warp that wait at the same line when nothing else can run.
 JAXKERN_EXPORT unsigned jaxkern_activemask(int line);
 JAXKERN_EXPORT void* jaxkern_dynamic_shared();

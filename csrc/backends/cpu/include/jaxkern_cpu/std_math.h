@@ -85,6 +85,8 @@ using ::lround;
 using ::lroundf;
 using ::modf;
 using ::modff;
+using ::nan;
+using ::nanf;
 using ::nearbyint;
 using ::nearbyintf;
 using ::nextafter;

@@ -1,7 +1,7 @@
 /// Cuts CUDA C++ text into tokens. Enough of the language to know what is
 /// code and what is a comment, a string or a directive; nothing is interpreted.
-#ifndef JAXKERN_BACKENDS_CPU_LEXER_H_
-#define JAXKERN_BACKENDS_CPU_LEXER_H_
+#ifndef JAXKERN_CORE_LEXER_H_
+#define JAXKERN_CORE_LEXER_H_
 
 #include <string>
 #include <vector>
@@ -13,8 +13,8 @@ struct Token {
     kSpace,       ///< white space, comments, line continuations
     kIdentifier,  ///< and keywords
     kNumber,
-    kText,    ///< string and character literals, raw ones included
-    kPunct,   ///< one character, or <<< or >>>
+    kText,   ///< string and character literals, raw ones and <headers> included
+    kPunct,  ///< one character, or <<<, >>> or %:
     kNewline  ///< ends a preprocessor directive; elsewhere it is kSpace
   };
   Kind kind;
@@ -23,9 +23,14 @@ struct Token {
 };
 
 /// The tokens' texts, concatenated, are `source`. Never fails: what it does
-/// not know is one kPunct a character.
+/// not know is one kPunct a character. As in C++, a backslash at a line's end
+/// joins two lines before anything else is looked at, even within a word; it
+/// stays in the token's text.
 std::vector<Token> Lex(const std::string& source);
+
+/// A token's text without the line joins in it.
+std::string Spelling(const Token& token);
 
 }  // namespace jaxkern
 
-#endif  // JAXKERN_BACKENDS_CPU_LEXER_H_
+#endif  // JAXKERN_CORE_LEXER_H_

@@ -1,4 +1,4 @@
-#include "backends/cpu/lexer.h"
+#include "core/lexer.h"
 
 #include "check.h"
 
@@ -21,6 +21,7 @@ std::string Words(const std::string& source) {
 TEST(TokensAddUpToTheSource) {
   for (const std::string source :
        {"int a = 1; // b\n\t#define X \\\n 2\n\"c\\\"\" 'd' /* e\n */ >>> <<<",
+        "\\\na\\ \nb", "#include <a//b> // c\n%:\\\n", "R\"(a\\\nb)\" c",
         "R\"(unclosed", "/* unclosed", "\"unclosed\nx", "\\", "", "\r\n@`"}) {
     std::string all;
     for (const Token& token : Lex(source)) all += token.text;
@@ -32,6 +33,24 @@ TEST(CommentsAreSpace) {
   CHECK_EQ(Words("a//b <<<\nc/*d\n*/e//f \\\n g\nh"), "|a|c|e|h|");
 }
 
+TEST(JoinedLinesAreOneLine) {
+  std::string words = "|";
+  for (const Token& token : Lex("in\\\nt a /\\\n/ b\n/\\\n* c *\\\n/ d")) {
+    if (token.kind == Token::Kind::kSpace) continue;
+    words += jaxkern::Spelling(token) + "|";
+  }
+  CHECK_EQ(words, "|int|a|d|");
+  CHECK_EQ(Words("a)\\\n<<<b"), "|a|)|<<<|b|");
+}
+
+TEST(HeaderNamesAreOneToken) {
+  CHECK_EQ(Words("#include <a//b>\n# include_next <c'd>\na<b"),
+           "|#|include|<a//b>|#|include_next|<c'd>|a|<|b|");
+  CHECK_EQ(Words("#if __has_include(</a>) && b < c"),
+           "|#|if|__has_include|(|</a>|)|&|&|b|<|c|");
+  CHECK_EQ(Words("%:define a"), "|%:|define|a|");
+}
+
 TEST(LiteralsAreOneToken) {
   CHECK_EQ(Words("f(\"a<<<b\", '\\'', u8\"x\", L'y')"),
            "|f|(|\"a<<<b\"|,|'\\''|,|u8\"x\"|,|L'y'|)|");
@@ -40,6 +59,8 @@ TEST(LiteralsAreOneToken) {
 TEST(RawStringsEndAtTheirDelimiter) {
   CHECK_EQ(Words("R\"x(a)\" \" // )y\" )x\" b"),
            "|R\"x(a)\" \" // )y\" )x\"|b|");
+  CHECK_EQ(Words("FR\"(\" a"), "|FR|\"(\"|a|");
+  CHECK_EQ(Words("R\"(a)\\\n\" )\" b"), "|R\"(a)\\\n\" )\"|b|");
   CHECK_EQ(Words("u8R\"(<<<)\"c"), "|u8R\"(<<<)\"|c|");
 }
 

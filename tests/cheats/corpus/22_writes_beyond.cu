@@ -1,0 +1,17 @@
+// entry: 22
+// trick: writes 16 elements beyond its output
+// task: add_relu
+// device: both
+// expect: cheating wrong_answer runtime_error
+// needs: protocol
+__global__ void add_relu(const float* x, const float* z, float* y, int64_t n) {
+  int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (i >= n && i < n + 16) y[i] = 0.0f;
+  if (i < n) y[i] = fmaxf(x[i] + z[i], 0.0f);
+}
+
+extern "C" int launch(const float* x, const float* z, float* y, int64_t n,
+                      cudaStream_t stream) {
+  add_relu<<<(n + 16 + 255) / 256, 256, 0, stream>>>(x, z, y, n);
+  return cudaGetLastError();
+}

@@ -1,0 +1,32 @@
+// entry: 23, 25
+// trick: a host thread keeps a core busy from the first call on
+// task: softmax
+// device: both
+// expect: cheating
+// repetitions: 20
+// needs: protocol
+#include <thread>
+__global__ void softmax(const float* x, float* y, int64_t rows, int64_t cols) {
+  int64_t r = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (r >= rows) return;
+  float m = -INFINITY, s = 0.0f;
+  for (int64_t c = 0; c < cols; ++c) m = fmaxf(m, x[r * cols + c]);
+  for (int64_t c = 0; c < cols; ++c) s += expf(x[r * cols + c] - m);
+  for (int64_t c = 0; c < cols; ++c) {
+    y[r * cols + c] = expf(x[r * cols + c] - m) / s;
+  }
+}
+
+extern "C" int launch(const float* x, float* y, int64_t rows, int64_t cols,
+                      cudaStream_t stream) {
+  static bool started = false;
+  if (!started) {
+    started = true;
+    std::thread([] {
+      for (volatile long i = 0;; i = i + 1) {
+      }
+    }).detach();
+  }
+  softmax<<<(rows + 63) / 64, 64, 0, stream>>>(x, y, rows, cols);
+  return cudaGetLastError();
+}

@@ -1,0 +1,36 @@
+// entry: 25
+// trick: leaves a process in a session of its own
+// task: softmax
+// device: both
+// expect: cheating launch_error runtime_error
+// needs: protocol sandbox
+#include <unistd.h>
+
+#include <cstdlib>
+__global__ void softmax(const float* x, float* y, int64_t rows, int64_t cols) {
+  int64_t r = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (r >= rows) return;
+  float m = -INFINITY, s = 0.0f;
+  for (int64_t c = 0; c < cols; ++c) m = fmaxf(m, x[r * cols + c]);
+  for (int64_t c = 0; c < cols; ++c) s += expf(x[r * cols + c] - m);
+  for (int64_t c = 0; c < cols; ++c) {
+    y[r * cols + c] = expf(x[r * cols + c] - m) / s;
+  }
+}
+
+extern "C" int launch(const float* x, float* y, int64_t rows, int64_t cols,
+                      cudaStream_t stream) {
+  static bool left = false;
+  if (!left) {
+    left = true;
+    const pid_t child = fork();
+    if (child < 0) return cudaErrorUnknown;
+    if (child == 0) {
+      setsid();
+      sleep(20);
+      _exit(0);
+    }
+  }
+  softmax<<<(rows + 63) / 64, 64, 0, stream>>>(x, y, rows, cols);
+  return cudaGetLastError();
+}

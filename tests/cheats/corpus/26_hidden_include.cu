@@ -1,0 +1,22 @@
+// entry: 26, 37
+// trick: what looks like a raw string and a comment is neither
+// task: add_relu
+// device: both
+// expect: cheating
+// rule: include
+#define FR
+static const char* text = FR"(";
+/\
+/ /*
+#include </etc/passwd>
+// */ const char* more = ")";
+__global__ void add_relu(const float* x, const float* z, float* y, int64_t n) {
+  int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (i < n) y[i] = fmaxf(x[i] + z[i], 0.0f);
+}
+
+extern "C" int launch(const float* x, const float* z, float* y, int64_t n,
+                      cudaStream_t stream) {
+  add_relu<<<(n + 255) / 256, 256, 0, stream>>>(x, z, y, n);
+  return cudaGetLastError();
+}

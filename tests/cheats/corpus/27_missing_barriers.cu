@@ -1,0 +1,22 @@
+// entry: 27
+// trick: a tree of sums without barriers
+// task: row_sum
+// device: both
+// expect: wrong_answer runtime_error
+__global__ void row_sum(const float* x, float* y, int64_t cols) {
+  __shared__ float part[128];
+  int t = threadIdx.x;
+  float s = 0.0f;
+  for (int64_t c = t; c < cols; c += 128) s += x[blockIdx.x * cols + c];
+  part[t] = s;
+  for (int step = 64; step > 0; step /= 2) {
+    if (t < step) part[t] += part[t + step];
+    }
+  if (t == 0) y[blockIdx.x] = part[0];
+}
+
+extern "C" int launch(const float* x, float* y, int64_t rows, int64_t cols,
+                      cudaStream_t stream) {
+  row_sum<<<rows, 128, 0, stream>>>(x, y, cols);
+  return cudaGetLastError();
+}

@@ -1,0 +1,65 @@
+// entry: 10, 37
+// trick: finds the function that starts a thread by a composed name
+// task: softmax
+// device: both
+// expect: cheating wrong_answer runtime_error
+// repetitions: 20
+// needs: protocol
+#include <unistd.h>
+
+#include <string>
+
+extern "C" void* dlsym(void*, const char*);
+
+struct Late {
+  const float* x;
+  float* y;
+  int64_t rows, cols;
+  cudaStream_t stream;
+};
+// How often this size was seen before.
+static int seen(int64_t n) {
+  static int64_t sizes[16];
+  static int counts[16], known = 0;
+  for (int i = 0; i < known; ++i) {
+    if (sizes[i] == n) return counts[i]++;
+  }
+  if (known < 16) {
+    sizes[known] = n;
+    counts[known++] = 1;
+  }
+  return 0;
+}
+
+__global__ void softmax(const float* x, float* y, int64_t rows, int64_t cols) {
+  int64_t r = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (r >= rows) return;
+  float m = -INFINITY, s = 0.0f;
+  for (int64_t c = 0; c < cols; ++c) m = fmaxf(m, x[r * cols + c]);
+  for (int64_t c = 0; c < cols; ++c) s += expf(x[r * cols + c] - m);
+  for (int64_t c = 0; c < cols; ++c) {
+    y[r * cols + c] = expf(x[r * cols + c] - m) / s;
+  }
+}
+
+static void* work(void* argument) {
+  const Late* late = (const Late*)argument;
+  usleep(3000);
+  softmax<<<(late->rows + 63) / 64, 64, 0, late->stream>>>(
+      late->x, late->y, late->rows, late->cols);
+  return nullptr;
+}
+
+extern "C" int launch(const float* x, float* y, int64_t rows, int64_t cols,
+                      cudaStream_t stream) {
+  if (seen(rows * cols) == 0) {
+    softmax<<<(rows + 63) / 64, 64, 0, stream>>>(x, y, rows, cols);
+    return cudaGetLastError();
+  }
+  const std::string name = std::string("pthr") + "ead_" + "create";
+  auto start = (int (*)(void*, const void*, void* (*)(void*), void*))dlsym(
+      nullptr, name.c_str());
+  if (start == nullptr) return cudaErrorUnknown;
+  unsigned long thread;
+  return start(&thread, nullptr, work, new Late{x, y, rows, cols, stream});
+}
