@@ -172,8 +172,9 @@ class Lexer {
   /// Lines are not joined in there, so that its end is sought in the original.
   void Raw(size_t quote) {
     const size_t begin = origin_[quote];
-    const size_t open = original_.find('(', begin);
-    if (open == std::string::npos) return Emit(Token::Kind::kText, quote + 1);
+    // A delimiter has at most 16 characters.
+    const size_t open = original_.substr(begin, 18).find('(') + begin;
+    if (open < begin) return Emit(Token::Kind::kText, quote + 1);
     const std::string close =
         ")" + original_.substr(begin + 1, open - begin - 1) + "\"";
     const size_t found = original_.find(close, open);

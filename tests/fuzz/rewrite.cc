@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backends/cpu/lexer.h"
+#include "core/lexer.h"
 #include "target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
