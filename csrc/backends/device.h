@@ -4,6 +4,7 @@
 #define JAXKERN_BACKENDS_DEVICE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ class Device {
 
   /// "cpu: <processor>, <threads> threads" or "cuda: <GPU>, sm_90".
   virtual std::string Describe() const = 0;
+
+  /// Memory that is free on the device, whoever uses the rest; -1: no notion.
+  virtual int64_t FreeBytes() { return -1; }
 
   virtual DeviceError Allocate(size_t bytes, void** pointer) = 0;
   virtual void Free(void* pointer) = 0;

@@ -56,8 +56,8 @@ std::string Key(const Task& task) {
   return std::to_string(reinterpret_cast<uintptr_t>(task.problem.get())) + " " +
          std::to_string(task.request.repetitions) + " " +
          std::to_string(task.request.compile_timeout_s) + " " +
-         std::to_string(task.request.run_timeout_s) + "\n" +
-         task.request.source;
+         std::to_string(task.request.run_timeout_s) +
+         (task.request.fresh_process ? " fresh\n" : "\n") + task.request.source;
 }
 
 }  // namespace
@@ -96,6 +96,7 @@ TaskPtr Evaluator::Impl::NewTask(const Request& request) {
   auto task = std::make_shared<Task>();
   task->request = request;
   task->problem = problems.Get(request.problem);
+  pipeline.RequireRoom(*task->problem);
   return task;
 }
 
@@ -213,5 +214,7 @@ size_t Evaluator::Pending() const {
 }
 
 std::string Evaluator::Describe() const { return impl_->pipeline.Describe(); }
+
+Stats Evaluator::stats() const { return impl_->pipeline.stats(); }
 
 }  // namespace jaxkern

@@ -8,6 +8,7 @@
 
 #include "backends/toolchain.h"
 #include "core/check.h"
+#include "core/memory_budget.h"
 #include "core/native.h"
 #include "core/subprocess.h"
 
@@ -16,16 +17,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A cpu worker's address space: data, and stacks for a block's threads per
-// core.
-constexpr int64_t kCpuWorkerMemory = int64_t{4} << 30;
-constexpr int64_t kCpuWorkerMemoryPerCore = int64_t{256} << 20;
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool kLimitMemory = false;  // its shadow reserves terabytes
 #else
 constexpr bool kLimitMemory = true;
 #endif
 constexpr int64_t kCpuWorkerFile = int64_t{64} << 20;
+constexpr int kCpuWorkerDescriptors = 64;
+constexpr int kCudaWorkerDescriptors = 1024;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -86,13 +85,14 @@ Pipeline::Pipeline(const Options& chosen,
       guard_(native_),
       cancel_(eventfd(0, EFD_CLOEXEC)),
       builder_(MakeToolchain(chosen), &cache_, guard_.scratch(), guard_.fd(),
-               cancel_.get()) {
+               cancel_.get()),
+      memory_bytes_(WorkerMemory(chosen)) {
   RequireAtLeast(0, "compile_workers", options_.compile_workers);
   RequireAtLeast(1, "run_workers", options_.run_workers);
-  std::promise<std::string> opened;
+  std::promise<Introduction> opened;
   threads_.emplace_back([this, &opened] { RunLoop(&opened); });
   try {
-    device_ = opened.get_future().get();
+    worker_ = opened.get_future().get();
   } catch (...) {
     Stop();
     throw;
@@ -124,22 +124,24 @@ void Pipeline::Stop() {
 WorkerSpec Pipeline::MakeWorkerSpec() const {
   const bool cpu = options_.device == "cpu";
   WorkerSpec spec;
+  spec.scratch = guard_.scratch();
   spec.command.argv = {native_ + "/bin/jaxkern-worker",
                        "--device=" + options_.device};
-  spec.command.directory = guard_.scratch();
   spec.command.environment = ScrubbedEnvironment();
-  spec.command.environment.push_back("TMPDIR=" + guard_.scratch());
   for (const std::string& pair : builder_.toolchain().WorkerEnvironment()) {
     spec.command.environment.push_back(pair);
   }
   spec.command.guard = guard_.fd();
-  // CUDA reserves far more address space than it uses, so there is no such
-  // limit for it.
-  if (cpu && kLimitMemory) {
-    spec.command.memory_bytes =
-        kCpuWorkerMemory + Cores() * kCpuWorkerMemoryPerCore;
+  if (cpu) {
+    if (kLimitMemory) spec.command.memory_bytes = memory_bytes_;
+    spec.command.file_bytes = kCpuWorkerFile;
+  } else {
+    // CUDA reserves far more address space than it uses, so there is no such
+    // limit for it.
+    spec.command.argv.push_back("--memory=" + std::to_string(memory_bytes_));
   }
-  if (cpu) spec.command.file_bytes = kCpuWorkerFile;
+  spec.command.open_files =
+      cpu ? kCpuWorkerDescriptors : kCudaWorkerDescriptors;
   spec.single_use = cpu;
   spec.cancel = cancel_.get();
   return spec;
@@ -158,8 +160,8 @@ void Pipeline::HostLoop() {
   }
 }
 
-void Pipeline::RunLoop(std::promise<std::string>* opened) {
-  Runner runner(MakeWorkerSpec());
+void Pipeline::RunLoop(std::promise<Introduction>* opened) {
+  Runner runner(MakeWorkerSpec(), &health_);
   if (opened != nullptr) {
     try {
       opened->set_value(runner.Open());
@@ -208,14 +210,16 @@ void Pipeline::Push(std::deque<TaskPtr>* queue, TaskPtr task) {
 
 void Pipeline::BuildTask(const TaskPtr& task) {
   Result& result = task->result;
-  result.device = device_;
+  result.device = worker_.device;
   result.queue_s += SecondsSince(task->queued);
+  if (!InService(task)) return;
   const Request& request = task->request;
   const Problem& problem = *task->problem;
   for (int attempt = 0; attempt < 2; ++attempt) {
     task->build =
         builder_.Make(request.source, problem, request.compile_timeout_s);
     if (task->build.status != Status::kInfraError) break;
+    if (attempt == 0) health_.CountRetry();
   }
   const Build& build = task->build;
   result.compile_s = build.compile_s;
@@ -246,6 +250,7 @@ void Pipeline::RunTask(const TaskPtr& task, Runner* runner) {
   run.baseline = task->baseline.library.get();
   run.repetitions = task->request.repetitions;
   run.timeout_s = task->request.run_timeout_s;
+  run.fresh_process = task->request.fresh_process;
   task->report = runner->Execute(run);
   task->result.run_s = SecondsSince(start);
   if (task->report.status == Status::kOk) {
@@ -263,7 +268,17 @@ void Pipeline::CheckTask(const TaskPtr& task) {
     SetTimes(task->report, &task->result);
   }
   task->result.run_s += SecondsSince(start);
+  health_.CountResult(task->result.status);
   deliver_(task);
+}
+
+/// Fails a task that no worker will take any more.
+bool Pipeline::InService(const TaskPtr& task) {
+  const std::string why = health_.stats().out_of_service;
+  if (why.empty()) return true;
+  Fail(task, Status::kInfraError, "run",
+       "the device is out of service: " + why + "\n");
+  return false;
 }
 
 void Pipeline::Fail(const TaskPtr& task, Status status,
@@ -271,14 +286,20 @@ void Pipeline::Fail(const TaskPtr& task, Status status,
   task->result.status = status;
   task->result.stage = stage;
   task->result.log = log;
+  health_.CountResult(status);
   deliver_(task);
 }
 
 void Pipeline::Start(TaskPtr task) { Push(&to_build_, std::move(task)); }
 
+void Pipeline::RequireRoom(const Problem& problem) const {
+  jaxkern::RequireRoom(problem, options_, memory_bytes_);
+}
+
 std::string Pipeline::Describe() const {
-  return device_ + "; " + builder_.toolchain().Describe() + "; cache " +
-         cache_.directory();
+  return worker_.device + "; " + builder_.toolchain().Describe() + "; cache " +
+         cache_.directory() + "; sandbox: " + worker_.sandbox +
+         (builder_.sandboxed() ? "; compilers: files" : "; compilers: none");
 }
 
 }  // namespace jaxkern

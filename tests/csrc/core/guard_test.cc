@@ -1,7 +1,5 @@
 // What is left of an evaluator that was killed.
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,7 +95,27 @@ void CheckNoOrphans(const TemporaryDirectory& directory,
 
 TEST(AKilledEvaluatorLeavesNoRunningKernel) {
   const TemporaryDirectory directory;
+  CheckNoOrphans(directory,
+                 "#include <stdio.h>\n"
+                 "extern \"C\" int launch(const float*, float*, long, float,\n"
+                 "                      cudaStream_t) {\n"
+                 "  fclose(fopen(\"started\", \"w\"));\n"
+                 "  while (true) {}\n"
+                 "}\n",
+                 [&directory] {
+                   std::error_code none;
+                   for (fs::recursive_directory_iterator i(directory.path()), e;
+                        i != e; i.increment(none)) {
+                     if (i->path().filename() == "started") return true;
+                   }
+                   return false;
+                 });
+}
+
+TEST(WithoutASandboxWhatAKernelStartedEndsToo) {
+  const TemporaryDirectory directory;
   const std::string file = directory.path() + "/started";
+  setenv("JAXKERN_WITHOUT", "landlock,seccomp", 1);
   CheckNoOrphans(directory,
                  "#include <stdlib.h>\n"
                  "extern \"C\" int launch(const float*, float*, long, float,\n"
@@ -107,19 +125,17 @@ TEST(AKilledEvaluatorLeavesNoRunningKernel) {
                      "; sleep 100\");\n"
                      "}\n",
                  [&file] { return fs::exists(file); });
+  unsetenv("JAXKERN_WITHOUT");
 }
 
 TEST(AKilledEvaluatorLeavesNoCompiler) {
   const TemporaryDirectory directory;
-  // The compiler proper, a child of the driver that we start, waits for text.
-  const std::string fifo = directory.path() + "/header";
-  mkfifo(fifo.c_str(), 0600);
-  int writer = -1;
-  CheckNoOrphans(directory, "#include \"" + fifo + "\"\n", [&] {
-    writer = open(fifo.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    return writer >= 0;
-  });
-  close(writer);
+  // It includes itself 2^100 times.
+  CheckNoOrphans(directory,
+                 "#if __INCLUDE_LEVEL__ < 100\n#include __FILE__\n"
+                 "#include __FILE__\n#endif\n",
+                 // Driver, guard, a worker, the compiler and a child of it.
+                 [&] { return CountMarked(directory.path()) >= 5; });
 }
 
 int main(int argc, char** argv) {
