@@ -27,6 +27,9 @@ the verdicts; 2 for wrong usage; 1 if something else prevented it.
   --repetitions=N      timed launches per timed case (0: check only)
   --compile_timeout=S  seconds for one compilation (60)
   --run_timeout=S      seconds for all cases and repetitions (20)
+  --fresh_process=0|1  a process per kernel, on cuda too (0)
+  --memory_bytes=N     of a worker: address space on cpu, on cuda GPU memory
+                       that must be free (0: 4 GiB and 256 MiB per core on cpu)
   --jobs=N             compilers at once (0: one per core)
   --compiler=PATH      nvcc, or the host compiler for the cpu device
   --cache_dir=DIR      compiled kernels ($JAXKERN_CACHE or ~/.cache/jaxkern)
@@ -70,6 +73,10 @@ void SetFlag(const std::string& name, const std::string& value, Flags* flags) {
     flags->request.compile_timeout_s = Number(name, value);
   } else if (name == "--run_timeout") {
     flags->request.run_timeout_s = Number(name, value);
+  } else if (name == "--fresh_process") {
+    flags->request.fresh_process = Integer(name, value) != 0;
+  } else if (name == "--memory_bytes") {
+    flags->options.memory_bytes = static_cast<int64_t>(Number(name, value));
   } else if (name == "--jobs") {
     flags->options.compile_workers = Integer(name, value);
   } else if (name == "--compiler") {

@@ -32,6 +32,7 @@ class Request(NamedTuple):
     repetitions: timed launches per timed case, up to 1000; 0 checks only.
     compile_timeout_s: seconds for the compilation.
     run_timeout_s: seconds for all cases and repetitions together.
+    fresh_process: in a process of its own, which on cuda others would share.
   """
 
   task: Task | str | os.PathLike
@@ -39,6 +40,7 @@ class Request(NamedTuple):
   repetitions: int = 0
   compile_timeout_s: float = 60.0
   run_timeout_s: float = 20.0
+  fresh_process: bool = False
 
 
 class Evaluator:
@@ -56,6 +58,7 @@ class Evaluator:
     run_workers: int = 1,
     cache_dir: str | os.PathLike = "",
     compiler: str = "",
+    memory_bytes: int = 0,
     seed: int = 0,
   ):
     """Starts the workers.
@@ -67,11 +70,13 @@ class Evaluator:
       cache_dir: for builds and bundles; '' for $JAXKERN_CACHE, else
         ~/.cache/jaxkern.
       compiler: nvcc, or the host compiler for the cpu device; '' to find it.
+      memory_bytes: of a worker: address space on cpu, GPU memory that must be
+        free on cuda; 0 for 4 GiB and 256 MiB per core on cpu, no limit on cuda.
       seed: of the inputs that tasks are given.
 
     Raises:
-      ValueError: unknown or unusable device, no compiler, or a cache directory
-        that cannot be written.
+      ValueError: unknown or unusable device, no compiler, a cache directory
+        that cannot be written, or more memory than there is.
     """
     self._seed = seed
     cache_dir = _core.cache_directory(os.fspath(cache_dir))
@@ -83,6 +88,7 @@ class Evaluator:
       run_workers=run_workers,
       cache_dir=cache_dir,
       compiler=compiler,
+      memory_bytes=memory_bytes,
     )
 
   def evaluate(self, requests: Sequence[Request]) -> list[Result]:
@@ -105,8 +111,16 @@ class Evaluator:
     return self._core.next(-1.0 if timeout_s is None else max(timeout_s, 0.0))
 
   def describe(self) -> str:
-    """One line: device, compiler and where it was found, cache."""
+    """One line: device, compiler, cache, and the protections in force."""
     return self._core.describe()
+
+  def stats(self) -> dict[str, int | str]:
+    """Counts since the start, and whether the device is out of service.
+
+    'results', 'infra_errors' among them, 'retries' after our own failures,
+    'workers_started', and 'out_of_service' with the reason, '' while it works.
+    """
+    return self._core.stats()
 
   def close(self) -> None:
     """Abandons what is in flight and kills every child."""

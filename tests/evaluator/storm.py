@@ -1,0 +1,144 @@
+"""The fault storm: many candidates, a third of them at fault, in random order.
+
+`run` gives them all to one evaluator and returns what was not as it must be.
+"""
+
+import collections
+import os
+import pathlib
+import random
+import time
+
+from jaxkern.evaluator import Evaluator, Request
+
+from .faults import FAULTS, ORDINARY, Candidate
+
+
+def make(count: int, seed: int) -> list[tuple[str, Candidate]]:
+  """`count` candidates with their kinds; every fault once per 3 * len."""
+  rng = random.Random(seed)
+  faulty = [list(FAULTS)[i % len(FAULTS)] for i in range(count // 3)]
+  ordinary = rng.choices(list(ORDINARY), k=count - len(faulty))
+  kinds = faulty + ordinary
+  rng.shuffle(kinds)
+  return [(kind, (FAULTS | ORDINARY)[kind]) for kind in kinds]
+
+
+def children(pid: int) -> list[str]:
+  """State and name of every child of `pid`, e.g. 'S jaxkern-worker'."""
+  found = []
+  for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+    try:
+      name, _, fields = path.read_text().partition("(")[2].rpartition(")")
+    except OSError:
+      continue  # It ended meanwhile.
+    state, parent = fields.split()[:2]
+    if int(parent) == pid:
+      found.append(f"{state} {name}")
+  return sorted(found)
+
+
+def shared_memory() -> set[str]:
+  """POSIX and System V segments of the machine."""
+  system_v = pathlib.Path("/proc/sysvipc/shm")
+  segments = system_v.read_text().splitlines()[1:] if system_v.exists() else []
+  return set(os.listdir("/dev/shm")) | {line.split()[1] for line in segments}
+
+
+def marked(mark: str) -> list[str]:
+  """Other processes whose environment or command line has `mark` in it."""
+  found = []
+  for process in pathlib.Path("/proc").glob("[0-9]*"):
+    for name in ("environ", "cmdline"):
+      try:
+        text = (process / name).read_bytes()
+      except OSError:
+        continue  # It ended meanwhile.
+      if mark.encode() in text and int(process.name) != os.getpid():
+        found.append(process.name)
+  return found
+
+
+def resident_kb() -> int:
+  """This process's memory."""
+  status = pathlib.Path("/proc/self/status").read_text()
+  return int(status.partition("VmRSS:")[2].split()[0])
+
+
+def state() -> dict:
+  """What must be the same before and after."""
+  return {
+    "children": children(os.getpid()),
+    "descriptors": len(os.listdir("/proc/self/fd")),
+    "shared_memory": sorted(shared_memory()),
+  }
+
+
+def judge(kind: str, candidate: Candidate, result) -> str:
+  """What is wrong with a result; '' if nothing."""
+  if result.status != candidate.status:
+    return f"{kind}: {result.status} for {candidate.status}: {result.log}"
+  if candidate.log not in result.log:
+    return f"{kind}: no {candidate.log!r} in the log: {result.log}"
+  return ""
+
+
+def run(
+  bundle: str, candidates: list, scratch: pathlib.Path, distinct: bool, **options
+) -> dict:
+  """Evaluates all candidates at once.
+
+  Args:
+    bundle: of the task of conftest.py.
+    candidates: as from `make`.
+    scratch: a directory for the evaluator's scratch directory and its cache.
+    distinct: compile every candidate anew, not every kind once.
+    **options: of the Evaluator.
+  """
+  before, wrong, seen = state(), [], collections.Counter()
+  os.environ["TMPDIR"] = str(scratch)
+  start = time.perf_counter()
+  with Evaluator(cache_dir=scratch / "cache", **options) as evaluator:
+    tickets, resident = {}, []
+    for i, (kind, candidate) in enumerate(candidates):
+      # Candidates differ, so that none is answered along with another.
+      source = candidate.source + (f"// {i}\n" if distinct else "")
+      timeout = candidate.run_timeout_s + i * 1e-5
+      request = Request(bundle, source, 0, 60.0, timeout)
+      tickets[evaluator.submit(request)] = (kind, candidate)
+    while (done := evaluator.next()) is not None:
+      ticket, result = done
+      kind, candidate = tickets.pop(ticket)
+      seen[f"{kind}: {result.status}"] += 1
+      if problem := judge(kind, candidate, result):
+        wrong.append(problem)
+      if sum(seen.values()) % max(len(candidates) // 20, 1) == 0:
+        resident.append(resident_kb())
+    seconds = time.perf_counter() - start
+    stats, description = evaluator.stats(), evaluator.describe()
+    time.sleep(0.5)  # The last spare may still be starting.
+    idle = children(os.getpid())
+    left_in_scratch = sum(
+      path.is_file() for path in scratch.glob("jaxkern-*/**/*")
+    )
+  deadline = time.monotonic() + 10
+  while marked(str(scratch)) and time.monotonic() < deadline:
+    time.sleep(0.05)
+  return {
+    "evaluator": description,
+    "candidates": len(candidates),
+    "faulty": sum(kind in FAULTS for kind, _ in candidates),
+    "distinct": distinct,
+    "seconds": seconds,
+    "wrong": wrong,
+    "lost": len(tickets),
+    "stats": stats,
+    "before": before,
+    "idle_children": idle,
+    "after": state(),
+    "processes_left": marked(str(scratch)),
+    "files_left": left_in_scratch
+    + sum(1 for _ in scratch.glob("jaxkern-*")),
+    "resident_kb": resident,
+    "results": dict(sorted(seen.items())),
+  }
