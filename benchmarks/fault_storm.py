@@ -63,10 +63,10 @@ def main() -> int:
     write_bundle(make_task(), f"{directory}/bundle")
     done = storm.run(
       f"{directory}/bundle",
-      storm.make(flags.count, flags.seed),
+      storm.make(flags.count, flags.seed, flags.device),
       pathlib.Path(directory),
+      flags.device,
       distinct=not flags.cached,
-      device=flags.device,
       run_workers=flags.run_workers,
     )
   amiss = failures(done)

@@ -23,6 +23,7 @@ constexpr bool kLimitMemory = false;  // its shadow reserves terabytes
 constexpr bool kLimitMemory = true;
 #endif
 constexpr int64_t kCpuWorkerFile = int64_t{64} << 20;
+constexpr int64_t kCudaWorkerHostMemory = int64_t{16} << 30;
 constexpr int kCpuWorkerDescriptors = 64;
 constexpr int kCudaWorkerDescriptors = 1024;
 
@@ -136,8 +137,9 @@ WorkerSpec Pipeline::MakeWorkerSpec() const {
     if (kLimitMemory) spec.command.memory_bytes = memory_bytes_;
     spec.command.file_bytes = kCpuWorkerFile;
   } else {
-    // CUDA reserves far more address space than it uses, so there is no such
-    // limit for it.
+    // CUDA reserves far more address space than it uses, so what it comes to
+    // use is limited instead.
+    spec.host_bytes = kCudaWorkerHostMemory;
     spec.command.argv.push_back("--memory=" + std::to_string(memory_bytes_));
   }
   spec.command.open_files =

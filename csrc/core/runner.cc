@@ -67,7 +67,7 @@ void DescribeEnd(const Ended& ended, const std::string& where, bool last_try,
     report->log = "killed by the system, most likely for want of memory";
   } else if (ended.signal != 0) {
     report->log = SignalName(ended.signal);
-  } else if (ended.exit_code >= 0) {
+  } else if (ended.exit_code >= 0 && ended.exit_code != kChannelLost) {
     report->log = "the process exited with code " +
                   std::to_string(ended.exit_code) +
                   " instead of returning from launch";
@@ -85,7 +85,8 @@ Runner::~Runner() = default;
 
 std::unique_ptr<WorkerProcess> Runner::Start() const {
   health_->CountWorker();
-  return std::make_unique<WorkerProcess>(spec_.command, spec_.scratch);
+  return std::make_unique<WorkerProcess>(spec_.command, spec_.scratch,
+                                         spec_.host_bytes);
 }
 
 std::string Runner::GetReady(WorkerProcess* worker) const {
@@ -196,8 +197,8 @@ bool Runner::Follow(const RunRequest& run, bool last_try, WorkerProcess* worker,
   } else if (wait == Wait::kExited) {
     DescribeEnd(worker->Finish(), where, last_try, report);
   } else if (wait == Wait::kMisused) {
-    report->status = Status::kRuntimeError;
-    report->log = worker->misuse() + where + "\n";
+    report->status = worker->misuse().status;
+    report->log = worker->misuse().what + where + "\n";
   }
   if (report->status == Status::kRuntimeError && !worker->printed().empty()) {
     report->log += "printed: " + CleanTail(worker->printed(), kPrintedShown);

@@ -17,8 +17,9 @@ namespace jaxkern {
 
 /// How workers are started.
 struct WorkerSpec {
-  Command command;      ///< the directory and $TMPDIR are each worker's own
-  std::string scratch;  ///< where those are made
+  Command command;         ///< the directory and $TMPDIR are each worker's own
+  std::string scratch;     ///< where those are made
+  int64_t host_bytes = 0;  ///< memory that a candidate may come to use; 0: any
   /// A fresh process for every candidate; else a worker is kept until a
   /// candidate may have harmed it. The next one is started ahead in any case.
   bool single_use = true;

@@ -27,8 +27,9 @@ constexpr auto kEnding = std::chrono::seconds(2);
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(Command command, const std::string& scratch)
-    : directory_(scratch + "/worker-XXXXXX") {
+WorkerProcess::WorkerProcess(Command command, const std::string& scratch,
+                             int64_t host_bytes)
+    : directory_(scratch + "/worker-XXXXXX"), host_bytes_(host_bytes) {
   if (mkdtemp(directory_.data()) == nullptr) {
     directory_.clear();
     start_error_ = std::string("no scratch directory: ") + std::strerror(errno);
@@ -65,8 +66,9 @@ void WorkerProcess::ReadPrinted() {
     printed_.erase(0, printed_.size() - kPrintedKept);
   }
   if (printed_bytes_ > kPrintedLimit) {
-    misuse_ =
-        "printed more than " + std::to_string(kPrintedLimit >> 20) + " MiB";
+    misuse_ = {
+        Status::kRuntimeError,
+        "printed more than " + std::to_string(kPrintedLimit >> 20) + " MiB"};
   }
 }
 
@@ -75,24 +77,31 @@ void WorkerProcess::Forget() {
   printed_bytes_ = sent_words_ = 0;
 }
 
-/// The system's limit would count the user's other processes too.
-void WorkerProcess::CountThreads() {
+/// The system's limit on threads would count the user's other processes too,
+/// and the one on address space does not go with a GPU's driver.
+void WorkerProcess::Watch() {
   std::ifstream status("/proc/" + std::to_string(process_.pid) + "/status");
-  int threads = 0;
   for (std::string line; std::getline(status, line);) {
-    if (line.compare(0, 8, "Threads:") == 0) {
-      threads = std::atoi(line.c_str() + 8);
+    const int64_t value = std::atoll(line.c_str() + line.find(':') + 1);
+    if (line.rfind("Threads:", 0) == 0 && value > kThreadLimit) {
+      misuse_ = {
+          Status::kRuntimeError,
+          "started more than " + std::to_string(kThreadLimit) + " threads"};
+    } else if (line.rfind("RssAnon:", 0) == 0 && host_bytes_ > 0 &&
+               value > host_bytes_ >> 10) {
+      misuse_ = {Status::kOutOfMemory, "used more than " +
+                                           std::to_string(host_bytes_ >> 20) +
+                                           " MiB of the host's memory"};
     }
-  }
-  if (threads > kThreadLimit) {
-    misuse_ = "started more than " + std::to_string(kThreadLimit) + " threads";
   }
 }
 
 bool WorkerProcess::Receive(Event* event) {
   if (!ReceiveEvent(channel_.get(), event)) return false;
   sent_words_ += 1 + event->times_us.size() + event->text.size() / 8;
-  if (sent_words_ > kSentLimit) misuse_ = "flooded the worker's channel";
+  if (sent_words_ > kSentLimit) {
+    misuse_ = {Status::kRuntimeError, "flooded the worker's channel"};
+  }
   return true;
 }
 
@@ -118,15 +127,15 @@ Wait WorkerProcess::Await(Clock::time_point deadline, int cancel,
     if (events[1].revents != 0) ReadPrinted();
     if ((events[3].revents & POLLIN) != 0) return Wait::kCancelled;
     if ((events[0].revents & (POLLIN | POLLHUP)) != 0) {
-      if (Receive(event) && misuse_.empty()) return Wait::kEvent;
+      if (Receive(event) && misuse_.what.empty()) return Wait::kEvent;
       channel_.Close();  // it is ending, or a candidate wrote nonsense
       deadline = std::min(deadline, Clock::now() + kEnding);
     }
     if (Clock::now() >= watch) {
-      CountThreads();
+      Watch();
       watch = Clock::now() + kWatchInterval;
     }
-    if (!misuse_.empty()) return Wait::kMisused;
+    if (!misuse_.what.empty()) return Wait::kMisused;
     if (exited) return Wait::kExited;
   }
 }

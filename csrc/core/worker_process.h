@@ -12,8 +12,17 @@
 
 namespace jaxkern {
 
+/// With what a worker exits that finds its channel gone after a job.
+inline constexpr int kChannelLost = 112;
+
 /// Why Await returned.
 enum class Wait { kEvent, kExited, kTimedOut, kCancelled, kMisused };
+
+/// What a candidate does with its worker that no kernel should.
+struct Misuse {
+  Status status = Status::kOk;
+  std::string what;
+};
 
 /// What a worker says of itself before its first job.
 struct Introduction {
@@ -26,14 +35,16 @@ class WorkerProcess {
   using Clock = std::chrono::steady_clock;
 
   /// Starts `command` in a directory of its own below `scratch`. If that fails,
-  /// start_error says why.
-  WorkerProcess(Command command, const std::string& scratch);
+  /// start_error says why. `host_bytes` is the memory that it may come to use,
+  /// beyond which it is misused; 0: no such limit.
+  WorkerProcess(Command command, const std::string& scratch,
+                int64_t host_bytes);
   ~WorkerProcess();  ///< Finish()
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   /// The next event, if it comes before the deadline. kMisused: what runs there
-  /// prints, sends or starts threads without end; see misuse.
+  /// prints, sends, allocates or starts threads without end; see misuse.
   Wait Await(Clock::time_point deadline, int cancel, Event* event);
 
   /// Takes what there is to read of its output.
@@ -49,20 +60,22 @@ class WorkerProcess {
   int channel() const { return channel_.get(); }
   const std::string& start_error() const { return start_error_; }
   const std::string& printed() const { return printed_; }  ///< its end
-  const std::string& misuse() const { return misuse_; }
+  const Misuse& misuse() const { return misuse_; }
 
   bool ready = false;  ///< it has introduced itself
   Introduction introduction;
 
  private:
   bool Receive(Event* event);
-  void CountThreads();
+  void Watch();
 
   Subprocess process_;
   Fd channel_;
   std::string directory_;
   std::string start_error_;
-  std::string printed_, misuse_;
+  std::string printed_;
+  Misuse misuse_;
+  const int64_t host_bytes_;
   size_t printed_bytes_ = 0, sent_words_ = 0;
 };
 

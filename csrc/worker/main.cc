@@ -13,6 +13,7 @@
 #include "backends/device.h"
 #include "core/protocol.h"
 #include "core/sandbox.h"
+#include "core/worker_process.h"
 #include "worker/footprint.h"
 #include "worker/run_job.h"
 
@@ -73,7 +74,7 @@ int Serve(const Flags& flags) {
     std::fflush(nullptr);
     done.reusable =
         done.reusable && IsClean(clean, TakeFootprint(device.get()));
-    if (!SendEvent(kChannel, done)) return 0;
+    if (!SendEvent(kChannel, done)) return kChannelLost;
   }
 }
 

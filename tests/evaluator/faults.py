@@ -19,6 +19,7 @@ extern "C" int launch(const float* x, float* y, int64_t n, float a,
   return cudaGetLastError();
 }
 """
+SYSTEM_V_KEY = 0x6A61786B
 RIGHT = "if (i < n) y[i] = a * x[i];"
 
 
@@ -38,8 +39,8 @@ def _in_kernel(line: str, status: str, log: str = "", **more) -> Candidate:
 
 
 def _on_host(line: str, status: str, log: str = "", **more) -> Candidate:
-  headers = "fcntl.h pthread.h signal.h stdio.h stdlib.h sys/mman.h"
-  headers += " sys/socket.h unistd.h " + more.pop("headers", "")
+  headers = "fcntl.h pthread.h signal.h stdio.h stdlib.h string.h"
+  headers += " sys/mman.h sys/socket.h unistd.h " + more.pop("headers", "")
   before = "\n".join(f"#include <{header}>" for header in headers.split())
   before += "\n" + more.pop("before", "")
   source = KERNEL % {"before": before, "kernel": RIGHT, "host": line}
@@ -89,7 +90,7 @@ FAULTS = {
     "bad_alloc",
   ),
   "host_allocations": _on_host(
-    "while (true) ((volatile char*)new char[1 << 26])[0] = 1;", "out_of_memory"
+    "while (true) memset(new char[1 << 26], 1, 1 << 26);", "out_of_memory"
   ),
   "device_allocation": _on_host(
     "void* p; int e = cudaMalloc(&p, 1ll << 42); if (e) return e;",
@@ -166,6 +167,12 @@ FAULTS = {
   "patricide": _refused("kill(getppid(), SIGKILL);", "kill"),
   "massacre": _refused("kill(-1, SIGKILL);", "kill"),
   "network": _refused("if (socket(AF_INET, SOCK_STREAM, 0)) {}", "socket"),
+  "system_v_memory": _on_host(
+    f"if (shmget({SYSTEM_V_KEY}, 4096, IPC_CREAT | 0600) >= 0) {{}}",
+    "runtime_error",
+    "shmget",
+    headers="sys/shm.h",
+  ),
   # Right, with something left behind or tried in vain.
   "threads_left": _on_host(
     "pthread_t t; pthread_create(&t, nullptr,\n"
@@ -200,4 +207,20 @@ FAULTS = {
     "cudaErrorInvalidConfiguration",
     before="__global__ void scale(const float*, float*, int64_t, float);",
   ),
+}
+
+# What only one of the devices finds.
+DEVICE_FAULTS = {
+  "cpu": {
+    "divergent_barrier": _in_kernel(
+      "if (i < 3) __syncthreads(); if (i < 9) __syncwarp(); y[0] = 1;",
+      "runtime_error",
+      "barrier",
+    ),
+  },
+  "cuda": {
+    "misaligned": _in_kernel(
+      "*(volatile double*)((char*)y + 1) = 1;", "runtime_error"
+    ),
+  },
 }

@@ -11,17 +11,27 @@ import time
 
 from jaxkern.evaluator import Evaluator, Request
 
-from .faults import FAULTS, ORDINARY, Candidate
+from .faults import (
+  DEVICE_FAULTS,
+  FAULTS,
+  ORDINARY,
+  SYSTEM_V_KEY,
+  Candidate,
+)
+
+# Enough for every right candidate, and soon full.
+CPU_MEMORY = (5 << 28) + os.cpu_count() * (1 << 28)
 
 
-def make(count: int, seed: int) -> list[tuple[str, Candidate]]:
-  """`count` candidates with their kinds; every fault once per 3 * len."""
+def make(count: int, seed: int, device: str) -> list[tuple[str, Candidate]]:
+  """`count` candidates with their kinds, a third of them faulty."""
   rng = random.Random(seed)
-  faulty = [list(FAULTS)[i % len(FAULTS)] for i in range(count // 3)]
+  faults = FAULTS | DEVICE_FAULTS[device]
+  faulty = [list(faults)[i % len(faults)] for i in range(count // 3)]
   ordinary = rng.choices(list(ORDINARY), k=count - len(faulty))
   kinds = faulty + ordinary
   rng.shuffle(kinds)
-  return [(kind, (FAULTS | ORDINARY)[kind]) for kind in kinds]
+  return [(kind, (faults | ORDINARY)[kind]) for kind in kinds]
 
 
 def children(pid: int) -> list[str]:
@@ -38,11 +48,15 @@ def children(pid: int) -> list[str]:
   return sorted(found)
 
 
-def shared_memory() -> set[str]:
-  """POSIX and System V segments of the machine."""
+def shared_memory() -> list[str]:
+  """Segments that the candidates of faults.py would leave behind."""
+  key = str(SYSTEM_V_KEY)
   system_v = pathlib.Path("/proc/sysvipc/shm")
-  segments = system_v.read_text().splitlines()[1:] if system_v.exists() else []
-  return set(os.listdir("/dev/shm")) | {line.split()[1] for line in segments}
+  lines = system_v.read_text().splitlines() if system_v.exists() else []
+  return sorted(
+    [name for name in os.listdir("/dev/shm") if name.startswith("jaxkern")]
+    + [line for line in lines if line.split()[0] == key]
+  )
 
 
 def marked(mark: str) -> list[str]:
@@ -70,7 +84,7 @@ def state() -> dict:
   return {
     "children": children(os.getpid()),
     "descriptors": len(os.listdir("/proc/self/fd")),
-    "shared_memory": sorted(shared_memory()),
+    "shared_memory": shared_memory(),
   }
 
 
@@ -84,7 +98,12 @@ def judge(kind: str, candidate: Candidate, result) -> str:
 
 
 def run(
-  bundle: str, candidates: list, scratch: pathlib.Path, distinct: bool, **options
+  bundle: str,
+  candidates: list,
+  scratch: pathlib.Path,
+  device: str,
+  distinct: bool,
+  run_workers: int,
 ) -> dict:
   """Evaluates all candidates at once.
 
@@ -92,13 +111,19 @@ def run(
     bundle: of the task of conftest.py.
     candidates: as from `make`.
     scratch: a directory for the evaluator's scratch directory and its cache.
+    device: 'cpu' or 'cuda'.
     distinct: compile every candidate anew, not every kind once.
-    **options: of the Evaluator.
+    run_workers: candidates run at once.
   """
   before, wrong, seen = state(), [], collections.Counter()
   os.environ["TMPDIR"] = str(scratch)
   start = time.perf_counter()
-  with Evaluator(cache_dir=scratch / "cache", **options) as evaluator:
+  with Evaluator(
+    device,
+    cache_dir=scratch / "cache",
+    run_workers=run_workers,
+    memory_bytes=CPU_MEMORY if device == "cpu" else 0,
+  ) as evaluator:
     tickets, resident = {}, []
     for i, (kind, candidate) in enumerate(candidates):
       # Candidates differ, so that none is answered along with another.
@@ -127,7 +152,7 @@ def run(
   return {
     "evaluator": description,
     "candidates": len(candidates),
-    "faulty": sum(kind in FAULTS for kind, _ in candidates),
+    "faulty": sum(kind not in ORDINARY for kind, _ in candidates),
     "distinct": distinct,
     "seconds": seconds,
     "wrong": wrong,
@@ -137,8 +162,7 @@ def run(
     "idle_children": idle,
     "after": state(),
     "processes_left": marked(str(scratch)),
-    "files_left": left_in_scratch
-    + sum(1 for _ in scratch.glob("jaxkern-*")),
+    "files_left": left_in_scratch + sum(1 for _ in scratch.glob("jaxkern-*")),
     "resident_kb": resident,
     "results": dict(sorted(seen.items())),
   }

@@ -5,7 +5,7 @@ import pytest
 from jaxkern.tasks.bundle import write_bundle
 
 from . import storm
-from .faults import FAULTS
+from .faults import DEVICE_FAULTS, FAULTS, ORDINARY
 
 COUNT, SEED = 200, 1
 
@@ -18,18 +18,19 @@ def record(task, tmp_path_factory):
     patch.setenv("TMPDIR", str(directory))
     return storm.run(
       str(directory / "bundle"),
-      storm.make(COUNT, SEED),
+      storm.make(COUNT, SEED, "cpu"),
       directory,
+      "cpu",
       distinct=False,
       run_workers=2,
     )
 
 
 def test_a_third_is_faulty_and_every_fault_takes_part():
-  kinds = [kind for kind, _ in storm.make(COUNT, SEED)]
+  kinds = [kind for kind, _ in storm.make(COUNT, SEED, "cpu")]
   assert len(kinds) == COUNT
-  assert sum(kind in FAULTS for kind in kinds) == COUNT // 3
-  assert set(FAULTS) <= set(kinds)
+  assert sum(kind not in ORDINARY for kind in kinds) == COUNT // 3
+  assert set(FAULTS | DEVICE_FAULTS["cpu"] | ORDINARY) == set(kinds)
 
 
 def test_every_result_is_right_and_none_is_lost(record):
