@@ -116,6 +116,7 @@ std::unique_ptr<WorkerProcess> Runner::TakeReady(bool fresh,
     std::unique_ptr<WorkerProcess> worker =
         spare_ ? std::move(spare_) : Start();
     *error = GetReady(worker.get());
+    room_for_spare_ |= error->empty();
     if (error->empty()) return worker;
     Retire(std::move(worker));
     pollfd cancelled = {spec_.cancel, POLLIN, 0};
@@ -127,8 +128,12 @@ std::unique_ptr<WorkerProcess> Runner::TakeReady(bool fresh,
 }
 
 void Runner::StartSpare(bool wait) {
+  if (!room_for_spare_) return;
   if (!spare_) spare_ = Start();
-  if (wait && !GetReady(spare_.get()).empty()) spare_.reset();
+  if (!wait || GetReady(spare_.get()).empty()) return;
+  // A GPU may have room for one worker only; it must not be waited for again.
+  spare_.reset();
+  room_for_spare_ = false;
 }
 
 Ended Runner::Retire(std::unique_ptr<WorkerProcess> worker) {

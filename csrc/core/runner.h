@@ -75,9 +75,9 @@ class Runner {
 
   WorkerSpec spec_;
   Health* health_;
-  std::unique_ptr<WorkerProcess> kept_;  // has run candidates and may run more
-  std::unique_ptr<WorkerProcess>
-      spare_;  // started ahead, perhaps not yet ready
+  std::unique_ptr<WorkerProcess> kept_;   // has run candidates and may run more
+  std::unique_ptr<WorkerProcess> spare_;  // started ahead
+  bool room_for_spare_ = true;            // until one fails to start
 };
 
 }  // namespace jaxkern

@@ -21,9 +21,11 @@ int CountEntries(const char* directory) {
 
 }  // namespace
 
+int CountThreads() { return CountEntries("/proc/self/task"); }
+
 Footprint TakeFootprint(Device* device) {
-  return {CountEntries("/proc/self/task"), CountEntries("/proc/self/fd"),
-          CountEntries("."), device->FreeBytes()};
+  return {CountThreads(), CountEntries("/proc/self/fd"), CountEntries("."),
+          device->FreeBytes()};
 }
 
 bool IsClean(const Footprint& before, const Footprint& now) {

@@ -16,6 +16,9 @@ struct Footprint {
   int64_t free_bytes = 0;  ///< on the device
 };
 
+/// Of this process.
+int CountThreads();
+
 Footprint TakeFootprint(Device* device);
 
 /// True if there is nothing more now than there was. Memory of the device may

@@ -14,6 +14,7 @@
 #include "core/entry.h"
 #include "core/memory_file.h"
 #include "worker/cuda_error.h"
+#include "worker/footprint.h"
 
 namespace jaxkern {
 namespace {
@@ -78,7 +79,8 @@ class Library {
   }
   ~Library() {
     if (handle_ == nullptr) return;
-    dlclose(handle_);
+    // A thread that the candidate left may still be running this code.
+    if (CountThreads() == threads_) dlclose(handle_);
     // Code with unique symbols stays loaded, under a name that contains the
     // descriptor's number: then nobody else may ever have that number.
     if (dlopen(path_.c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr) {
@@ -98,6 +100,7 @@ class Library {
  private:
   Fd memory_;
   std::string path_;
+  int threads_ = CountThreads();
   void* handle_;
   std::string error_;
 };

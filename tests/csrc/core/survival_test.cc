@@ -253,6 +253,25 @@ TEST(AKeptWorkersSuccessorIsStartedAhead) {
   CHECK_EQ(f.evaluator->stats().workers_started, 3);
 }
 
+TEST(ASpareThatDoesNotStartIsDoneWithout) {
+  const TemporaryDirectory marks;
+  setenv("JAXKERN_FAKE_BROKEN", (marks.path() + "/broken").c_str(), 1);
+  Fixture f("cuda");
+  unsetenv("JAXKERN_FAKE_BROKEN");
+  const std::string kept = f.Process();
+  f.Process(/*fresh=*/true);  // takes the spare there is
+  marks.Write("broken", "");
+  f.Process(/*fresh=*/true);  // takes the next one
+  const int64_t started = f.evaluator->stats().workers_started;
+  Request timed = f.MakeRequest(kRight);
+  for (timed.repetitions = 1; timed.repetitions < 4; ++timed.repetitions) {
+    CHECK(f.evaluator->Evaluate({timed})[0].status == Status::kOk);
+  }
+  CHECK_EQ(f.evaluator->stats().workers_started, started);
+  CHECK_EQ(f.evaluator->stats().out_of_service, "");
+  CHECK_EQ(f.Process(), kept);
+}
+
 TEST(AKeptWorkerIsReplacedWhenSomethingIsLeftInIt) {
   for (const char* leaves : {"std::thread([] { sleep(100); }).detach();",
                              "fclose(fopen(\"left\", \"w\"));", "dup(1);"}) {
