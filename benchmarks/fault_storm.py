@@ -22,6 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests"))
 from evaluator import storm  # noqa: E402
 from evaluator.conftest import make_task  # noqa: E402
 
+from jaxkern.evaluator import Evaluator  # noqa: E402
 from jaxkern.tasks.bundle import write_bundle  # noqa: E402
 
 
@@ -61,9 +62,11 @@ def main() -> int:
   with tempfile.TemporaryDirectory() as directory:
     os.environ["TMPDIR"] = directory  # of the evaluator's scratch directory
     write_bundle(make_task(), f"{directory}/bundle")
+    with Evaluator(flags.device, cache_dir=f"{directory}/cache") as evaluator:
+      description = evaluator.describe()
     done = storm.run(
       f"{directory}/bundle",
-      storm.make(flags.count, flags.seed, flags.device),
+      storm.make(flags.count, flags.seed, flags.device, description),
       pathlib.Path(directory),
       flags.device,
       distinct=not flags.cached,

@@ -19,6 +19,7 @@ extern "C" int launch(const float* x, float* y, int64_t n, float a,
   return cudaGetLastError();
 }
 """
+SECCOMP, LANDLOCK = "(seccomp)", "(Landlock"
 SYSTEM_V_KEY = 0x6A61786B
 RIGHT = "if (i < n) y[i] = a * x[i];"
 
@@ -30,6 +31,7 @@ class Candidate(NamedTuple):
   status: str
   log: str = ""  # a part of it
   run_timeout_s: float = 20.0
+  needs: str = ""  # the protection that stops it, as `describe` names it
 
 
 def _in_kernel(line: str, status: str, log: str = "", **more) -> Candidate:
@@ -48,7 +50,7 @@ def _on_host(line: str, status: str, log: str = "", **more) -> Candidate:
 
 
 def _refused(line: str, log: str) -> Candidate:
-  return _on_host(line, "runtime_error", log)
+  return _on_host(line, "runtime_error", log, needs=SECCOMP)
 
 
 ORDINARY = {
@@ -90,7 +92,9 @@ FAULTS = {
     "bad_alloc",
   ),
   "host_allocations": _on_host(
-    "while (true) memset(new char[1 << 26], 1, 1 << 26);", "out_of_memory"
+    "while (true) memset(new char[1 << 26], 1, 1 << 26);",
+    "out_of_memory",
+    run_timeout_s=60.0,
   ),
   "device_allocation": _on_host(
     "void* p; int e = cudaMalloc(&p, 1ll << 42); if (e) return e;",
@@ -139,6 +143,7 @@ FAULTS = {
     "    [](void*) -> void* { sleep(99); return nullptr; }, nullptr);",
     "runtime_error",
     "started more than 1024 threads",
+    needs=SECCOMP,
   ),
   # The evaluator's and other people's things.
   "channel_closed": _on_host(
@@ -166,6 +171,7 @@ FAULTS = {
     "runtime_error",
     "shmget",
     headers="sys/shm.h",
+    needs=SECCOMP,
   ),
   # Right, with something left behind or tried in vain.
   "threads_left": _on_host(
@@ -182,9 +188,10 @@ FAULTS = {
   "shared_memory": _on_host(
     'if (shm_open("/jaxkern-storm", O_CREAT | O_RDWR, 0600) >= 0) return 9;',
     "ok",
+    needs=LANDLOCK,
   ),
   "write_elsewhere": _on_host(
-    'if (fopen("/tmp/jaxkern-storm", "w")) return 9;', "ok"
+    'if (fopen("/tmp/jaxkern-storm", "w")) return 9;', "ok", needs=LANDLOCK
   ),
   # What never runs.
   "compile_error": _in_kernel("y[i] = undeclared;", "compile_error", "undecl"),

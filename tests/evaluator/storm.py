@@ -20,18 +20,29 @@ from .faults import (
 )
 
 # Enough for every right candidate, and soon full.
-CPU_MEMORY = (5 << 28) + os.cpu_count() * (1 << 28)
+CPU_MEMORY = (2 + os.cpu_count()) << 28
 
 
-def make(count: int, seed: int, device: str) -> list[tuple[str, Candidate]]:
+def faults(device: str, description: str) -> dict[str, Candidate]:
+  """What an evaluator that describes itself so must withstand."""
+  return {
+    kind: candidate
+    for kind, candidate in (FAULTS | DEVICE_FAULTS[device]).items()
+    if candidate.needs in description
+  }
+
+
+def make(
+  count: int, seed: int, device: str, description: str
+) -> list[tuple[str, Candidate]]:
   """`count` candidates with their kinds, a third of them faulty."""
   rng = random.Random(seed)
-  faults = FAULTS | DEVICE_FAULTS[device]
-  faulty = [list(faults)[i % len(faults)] for i in range(count // 3)]
+  known = faults(device, description)
+  faulty = [list(known)[i % len(known)] for i in range(count // 3)]
   ordinary = rng.choices(list(ORDINARY), k=count - len(faulty))
   kinds = faulty + ordinary
   rng.shuffle(kinds)
-  return [(kind, (faults | ORDINARY)[kind]) for kind in kinds]
+  return [(kind, (known | ORDINARY)[kind]) for kind in kinds]
 
 
 def children(pid: int) -> list[str]:
@@ -97,6 +108,31 @@ def judge(kind: str, candidate: Candidate, result) -> str:
   return ""
 
 
+def collect(evaluator: Evaluator, bundle: str, candidates, distinct) -> dict:
+  """Submits all candidates and takes their results as they come."""
+  wrong, seen, resident, tickets = [], collections.Counter(), [], {}
+  for i, (kind, candidate) in enumerate(candidates):
+    # Candidates differ, so that none is answered along with another.
+    source = candidate.source + (f"// {i}\n" if distinct else "")
+    timeout = candidate.run_timeout_s + i * 1e-5
+    request = Request(bundle, source, 0, 60.0, timeout)
+    tickets[evaluator.submit(request)] = (kind, candidate)
+  while (done := evaluator.next()) is not None:
+    ticket, result = done
+    kind, candidate = tickets.pop(ticket)
+    seen[f"{kind}: {result.status}"] += 1
+    if problem := judge(kind, candidate, result):
+      wrong.append(problem)
+    if seen.total() % max(len(candidates) // 20, 1) == 0:
+      resident.append(resident_kb())
+  return {
+    "wrong": wrong,
+    "lost": len(tickets),
+    "resident_kb": resident,
+    "results": dict(sorted(seen.items())),
+  }
+
+
 def run(
   bundle: str,
   candidates: list,
@@ -110,59 +146,37 @@ def run(
   Args:
     bundle: of the task of conftest.py.
     candidates: as from `make`.
-    scratch: a directory for the evaluator's scratch directory and its cache.
+    scratch: a directory for the cache, and $TMPDIR.
     device: 'cpu' or 'cuda'.
     distinct: compile every candidate anew, not every kind once.
     run_workers: candidates run at once.
   """
-  before, wrong, seen = state(), [], collections.Counter()
-  os.environ["TMPDIR"] = str(scratch)
-  start = time.perf_counter()
+  before, start = state(), time.perf_counter()
+  memory_bytes = CPU_MEMORY if device == "cpu" else 0
   with Evaluator(
     device,
     cache_dir=scratch / "cache",
     run_workers=run_workers,
-    memory_bytes=CPU_MEMORY if device == "cpu" else 0,
+    memory_bytes=memory_bytes,
   ) as evaluator:
-    tickets, resident = {}, []
-    for i, (kind, candidate) in enumerate(candidates):
-      # Candidates differ, so that none is answered along with another.
-      source = candidate.source + (f"// {i}\n" if distinct else "")
-      timeout = candidate.run_timeout_s + i * 1e-5
-      request = Request(bundle, source, 0, 60.0, timeout)
-      tickets[evaluator.submit(request)] = (kind, candidate)
-    while (done := evaluator.next()) is not None:
-      ticket, result = done
-      kind, candidate = tickets.pop(ticket)
-      seen[f"{kind}: {result.status}"] += 1
-      if problem := judge(kind, candidate, result):
-        wrong.append(problem)
-      if sum(seen.values()) % max(len(candidates) // 20, 1) == 0:
-        resident.append(resident_kb())
-    seconds = time.perf_counter() - start
-    stats, description = evaluator.stats(), evaluator.describe()
+    record = {
+      "evaluator": evaluator.describe(),
+      "candidates": len(candidates),
+      "faulty": sum(kind not in ORDINARY for kind, _ in candidates),
+      "distinct": distinct,
+    }
+    record |= collect(evaluator, bundle, candidates, distinct)
+    record["seconds"] = time.perf_counter() - start
+    record["stats"] = evaluator.stats()
     time.sleep(0.5)  # The last spare may still be starting.
-    idle = children(os.getpid())
-    left_in_scratch = sum(
-      path.is_file() for path in scratch.glob("jaxkern-*/**/*")
-    )
+    record["idle_children"] = children(os.getpid())
+    files = [p for p in scratch.glob("jaxkern-*/**/*") if p.is_file()]
   deadline = time.monotonic() + 10
   while marked(str(scratch)) and time.monotonic() < deadline:
     time.sleep(0.05)
-  return {
-    "evaluator": description,
-    "candidates": len(candidates),
-    "faulty": sum(kind not in ORDINARY for kind, _ in candidates),
-    "distinct": distinct,
-    "seconds": seconds,
-    "wrong": wrong,
-    "lost": len(tickets),
-    "stats": stats,
+  return record | {
     "before": before,
-    "idle_children": idle,
     "after": state(),
     "processes_left": marked(str(scratch)),
-    "files_left": left_in_scratch + sum(1 for _ in scratch.glob("jaxkern-*")),
-    "resident_kb": resident,
-    "results": dict(sorted(seen.items())),
+    "files_left": len(files) + len(list(scratch.glob("jaxkern-*"))),
   }
