@@ -20,7 +20,7 @@ using Seconds = std::chrono::duration<double>;
 // A CUDA context takes 0.2 s alone, but the driver makes them one at a time.
 constexpr double kReadyTimeout = 60;
 // After each failure to start a worker, the last of them included.
-constexpr int kPausesMs[] = {100, 300, 1000, 0};
+constexpr int kPausesMs[] = {100, 500, 2000, 5000, 0};
 constexpr size_t kPrintedShown = 600;
 
 Clock::time_point After(double seconds) {
