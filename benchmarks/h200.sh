@@ -117,6 +117,8 @@ main() {
     step "throughput_$device" python3 "$ROOT/benchmarks/throughput.py" \
       --device="$device" --out="$OUT/throughput_$device.json"
   done
+  step fault_storm python3 "$ROOT/benchmarks/fault_storm.py" \
+    --device=cuda --cached --out="$OUT/fault_storm_cuda.json"
   step repeatability python3 "$ROOT/benchmarks/repeatability.py" \
     --device=cuda --out="$OUT/repeatability_cuda.json"
   echo

@@ -72,6 +72,9 @@ class Device {
   /// "cpu: <processor>, <threads> threads" or "cuda: <GPU>, sm_90, <PCI id>".
   virtual std::string Describe() const = 0;
 
+  /// Memory that is free on the device, whoever uses the rest; -1: no notion.
+  virtual int64_t FreeBytes() { return -1; }
+
   virtual DeviceError Allocate(size_t bytes, void** pointer) = 0;
   virtual void Free(void* pointer) = 0;
   virtual DeviceError CopyIn(void* device, const void* host, size_t bytes) = 0;

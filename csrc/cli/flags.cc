@@ -39,6 +39,11 @@ what to judge:
                          (default 20)
 
 how to work:
+  --fresh_process=true|false
+                         a process per kernel, on cuda too (default false)
+  --memory_bytes=N       of a worker: its address space on cpu, on cuda GPU
+                         memory that must be free (default 0: on cpu 4 GiB and
+                         256 MiB per core)
   --jobs=N               compilers at once (default 0: one per core)
   --run_workers=N        kernels run at once; above 1, times disturb each
                          other (default 1)
@@ -83,6 +88,14 @@ bool Bool(const std::string& flag, const std::string& text) {
   throw Usage(flag + ": expected true or false, got \"" + text + "\"");
 }
 
+int64_t Bytes(const std::string& flag, const std::string& text) {
+  const double value = Number(flag, text);
+  if (value < 0 || value > 1e18 || value != std::floor(value)) {
+    throw Usage(flag + ": expected whole bytes, got \"" + text + "\"");
+  }
+  return static_cast<int64_t>(value);
+}
+
 int64_t Gigabytes(const std::string& flag, const std::string& text) {
   const double value = Number(flag, text);
   if (value <= 0 || value > 1e6) {
@@ -103,6 +116,11 @@ std::map<std::string, Setter> Setters(Flags* flags) {
       *place = Integer(name, v);
     };
   };
+  const auto boolean = [](bool* place) {
+    return [place](const std::string& name, const std::string& v) {
+      *place = Bool(name, v);
+    };
+  };
   const auto number = [](double* place) {
     return [place](const std::string& name, const std::string& v) {
       *place = Number(name, v);
@@ -114,10 +132,8 @@ std::map<std::string, Setter> Setters(Flags* flags) {
       {"--bundle", text(&request->problem)},
       {"--device", text(&options->device)},
       {"--repetitions", integer(&request->repetitions)},
-      {"--flush",
-       [request](const std::string& name, const std::string& v) {
-         request->flush = Bool(name, v);
-       }},
+      {"--flush", boolean(&request->flush)},
+      {"--fresh_process", boolean(&request->fresh_process)},
       {"--replay",
        [flags](const std::string& name, const std::string& v) {
          if (v.empty()) throw Usage(name + ": expected a file, got nothing");
@@ -132,6 +148,10 @@ std::map<std::string, Setter> Setters(Flags* flags) {
       {"--cache_gb",
        [options](const std::string& name, const std::string& v) {
          options->cache_bytes = Gigabytes(name, v);
+       }},
+      {"--memory_bytes",
+       [options](const std::string& name, const std::string& v) {
+         options->memory_bytes = Bytes(name, v);
        }},
       {"--serve",
        [flags](const std::string& name, const std::string& v) {

@@ -58,6 +58,11 @@ uint64_t Seed(const std::string& field, const json& value) {
   return seed;
 }
 
+bool Bool(const std::string& field, const json& value) {
+  if (!value.is_boolean()) Fail(field, "true or false", value);
+  return value.get<bool>();
+}
+
 void SetField(const std::string& field, const json& value, size_t max_file,
               Request* request) {
   if (field == "bundle") {
@@ -79,15 +84,16 @@ void SetField(const std::string& field, const json& value, size_t max_file,
   } else if (field == "run_timeout_s") {
     request->run_timeout_s = Number(field, value);
   } else if (field == "flush") {
-    if (!value.is_boolean()) Fail(field, "true or false", value);
-    request->flush = value.get<bool>();
+    request->flush = Bool(field, value);
+  } else if (field == "fresh_process") {
+    request->fresh_process = Bool(field, value);
   } else if (field == "seed") {
     request->seed = Seed(field, value);
   } else {
     throw std::invalid_argument(
         "unknown field " + Dump(field).substr(0, kShown) +
-        ": expected id, bundle, source, file, repetitions, flush, seed, "
-        "compile_timeout_s or run_timeout_s");
+        ": expected id, bundle, source, file, repetitions, flush, "
+        "fresh_process, seed, compile_timeout_s or run_timeout_s");
   }
 }
 

@@ -16,6 +16,7 @@
 #include "core/entry.h"
 #include "core/memory_file.h"
 #include "core/rules.h"
+#include "core/sandbox.h"
 #include "core/sha256.h"
 
 namespace jaxkern {
@@ -26,6 +27,27 @@ using Clock = std::chrono::steady_clock;
 // Of each compiler process: a template bomb must not take the trainer's memory.
 constexpr int64_t kCompilerMemory = int64_t{8} << 30;
 constexpr int64_t kCompilerFile = int64_t{1} << 30;
+constexpr double kProbeTimeout = 30;
+
+/// What a compiler may use: the system's files, those below the directory that
+/// its own bin/ lies in, and those that its arguments name.
+FileAccess CompilerAccess(const std::vector<std::string>& argv,
+                          const std::string& directory) {
+  FileAccess access;
+  access.readable = SystemFiles();
+  access.readable.push_back("/proc");
+  std::error_code missing;
+  const auto program = std::filesystem::canonical(argv[0], missing);
+  if (!missing) access.readable.push_back(program.parent_path().parent_path());
+  for (const std::string& argument : argv) {
+    const size_t path = argument.find('/');
+    if (path != std::string::npos) {
+      access.readable.push_back(argument.substr(path));
+    }
+  }
+  access.writable = {directory, "/dev/null"};
+  return access;
+}
 
 bool ContainsAny(const std::string& text,
                  std::initializer_list<const char*> parts) {
@@ -101,7 +123,21 @@ Builder::Builder(std::unique_ptr<Toolchain> toolchain, Cache* cache,
       cache_(cache),
       scratch_(std::move(scratch)),
       guard_(guard),
-      cancel_(cancel) {}
+      cancel_(cancel) {
+  sandboxed_ = CanBeSandboxed();
+}
+
+/// Remembered in the cache, since it costs a compilation.
+bool Builder::CanBeSandboxed() {
+  const std::string key = Sha256("compiles in the sandbox" + fingerprint_);
+  if (!MakeRuleset({})) return false;
+  if (const auto value = cache_->Get(key)) {
+    return Parse(*value).status == Status::kOk;
+  }
+  sandboxed_ = true;  // for this one
+  const std::string text = toolchain_->Prepare("", "").text;
+  return Compile(key, text, kProbeTimeout).status == Status::kOk;
+}
 
 Build Builder::Make(const std::string& source, const Problem& problem,
                     double timeout_s) {
@@ -129,7 +165,9 @@ Build Builder::Make(const std::string& source, const Problem& problem,
     build.log = "this device does not support " + prepared.unsupported + "\n";
     return build;
   }
-  return MakeOnce(Sha256(prepared.text + '\0' + fingerprint_), prepared.text,
+  // What could be included decides, too.
+  const std::string identity = fingerprint_ + (sandboxed_ ? "" : "open");
+  return MakeOnce(Sha256(prepared.text + '\0' + identity), prepared.text,
                   timeout_s);
 }
 
@@ -164,19 +202,7 @@ Build Builder::Compile(const std::string& key, const std::string& text,
     build.log = std::string("no scratch directory: ") + std::strerror(errno);
     return build;
   }
-  std::ofstream(directory + "/" + toolchain_->SourceName(), std::ios::binary)
-      << text;
-  Command command;
-  command.argv = toolchain_->Command(directory);
-  command.directory = directory;
-  command.environment = ScrubbedEnvironment();
-  command.environment.push_back("TMPDIR=" + directory);
-  command.memory_bytes = kCompilerMemory;
-  command.file_bytes = kCompilerFile;
-  command.cpu_s = static_cast<int>(std::ceil(timeout_s)) + 5;
-  command.guard = guard_;
-  const Ended ended = Run(command, timeout_s, 1 << 18, cancel_);
-
+  const Ended ended = RunCompiler(directory, text, timeout_s);
   build = Judge(ended, directory, timeout_s);
   std::string library;
   if (build.status == Status::kOk) {
@@ -190,6 +216,25 @@ Build Builder::Compile(const std::string& key, const std::string& text,
   std::error_code ignored;
   std::filesystem::remove_all(directory, ignored);
   return build;
+}
+
+Ended Builder::RunCompiler(const std::string& directory,
+                           const std::string& text, double timeout_s) const {
+  std::ofstream(directory + "/" + toolchain_->SourceName(), std::ios::binary)
+      << text;
+  Command command;
+  command.argv = toolchain_->Command(directory);
+  command.directory = directory;
+  command.environment = ScrubbedEnvironment();
+  command.environment.push_back("TMPDIR=" + directory);
+  command.memory_bytes = kCompilerMemory;
+  command.file_bytes = kCompilerFile;
+  command.cpu_s = static_cast<int>(std::ceil(timeout_s)) + 5;
+  command.guard = guard_;
+  const Fd ruleset =
+      sandboxed_ ? MakeRuleset(CompilerAccess(command.argv, directory)) : Fd();
+  command.ruleset = ruleset.get();
+  return Run(command, timeout_s, 1 << 18, cancel_);
 }
 
 Build Builder::Judge(const Ended& ended, const std::string& directory,

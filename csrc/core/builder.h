@@ -43,7 +43,14 @@ class Builder {
 
   const Toolchain& toolchain() const { return *toolchain_; }
 
+  /// Whether compilers see no files but the system's and their own, so that a
+  /// candidate can include nothing else. Tried once, with an empty text.
+  bool sandboxed() const { return sandboxed_; }
+
  private:
+  bool CanBeSandboxed();
+  Ended RunCompiler(const std::string& directory, const std::string& text,
+                    double timeout_s) const;
   Build MakeOnce(const std::string& key, const std::string& text,
                  double timeout_s);
   Build Compile(const std::string& key, const std::string& text,
@@ -57,6 +64,7 @@ class Builder {
   const std::string scratch_;
   const int guard_;
   const int cancel_;
+  bool sandboxed_ = false;
 
   std::mutex mutex_;
   std::condition_variable finished_;

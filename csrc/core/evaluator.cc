@@ -71,6 +71,7 @@ std::string Key(const Task& task) {
          std::to_string(task.request.compile_timeout_s) + " " +
          std::to_string(task.request.run_timeout_s) + " " +
          std::to_string(task.request.flush) + " " +
+         std::to_string(task.request.fresh_process) + " " +
          std::to_string(task.request.seed) + "\n" + task.request.source;
 }
 
@@ -112,6 +113,7 @@ TaskPtr Evaluator::Impl::NewTask(const Request& request) {
   auto task = std::make_shared<Task>();
   task->request = request;
   task->problem = problems.Get(request.problem);
+  pipeline.RequireRoom(*task->problem, request.repetitions);
   return task;
 }
 
@@ -289,5 +291,7 @@ size_t Evaluator::Pending() const {
 }
 
 std::string Evaluator::Describe() const { return impl_->pipeline.Describe(); }
+
+Stats Evaluator::stats() const { return impl_->pipeline.stats(); }
 
 }  // namespace jaxkern

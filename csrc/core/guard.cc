@@ -11,11 +11,11 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <set>
 #include <stdexcept>
-#include <system_error>
 #include <vector>
+
+#include "core/sandbox.h"
 
 namespace jaxkern {
 namespace {
@@ -127,10 +127,7 @@ int GuardMain(const std::string& scratch, pid_t evaluator) {
   Receive(&groups);
   for (pid_t group : groups) kill(-group, SIGKILL);
   // Those that die may still be creating files.
-  std::error_code failed;
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    std::filesystem::remove_all(scratch, failed);
-    if (!failed && !std::filesystem::exists(scratch)) break;
+  for (int attempt = 0; attempt < 100 && !RemoveTree(scratch); ++attempt) {
     usleep(10000);
   }
   return 0;

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "core/elf_symbols.h"
 #include "core/entry.h"
 #include "core/memory_file.h"
+#include "core/sandbox.h"
 
 namespace jaxkern {
 namespace {
@@ -212,10 +212,7 @@ std::optional<Offence> Judge(const ElfSymbols& symbols) {
 }  // namespace
 
 std::optional<Offence> Inspect(int fd) {
-  const char* without = std::getenv("JAXKERN_WITHOUT");
-  if (without != nullptr && std::strstr(without, "inspection") != nullptr) {
-    return std::nullopt;
-  }
+  if (IsLeftOut("inspection")) return std::nullopt;
   struct stat file = {};
   if (fstat(fd, &file) != 0) return std::nullopt;
   const Mapping mapping(fd, static_cast<size_t>(file.st_size),

@@ -14,6 +14,7 @@
 #include "core/check_timing.h"
 #include "core/device_lock.h"
 #include "core/inspect.h"
+#include "core/memory_budget.h"
 #include "core/native.h"
 #include "core/schedule.h"
 #include "core/subprocess.h"
@@ -23,16 +24,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A cpu worker's address space: data, and stacks for a block's threads per
-// core.
-constexpr int64_t kCpuWorkerMemory = int64_t{4} << 30;
-constexpr int64_t kCpuWorkerMemoryPerCore = int64_t{256} << 20;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kLimitMemory = false;  // their shadows reserve terabytes
 #else
 constexpr bool kLimitMemory = true;
 #endif
 constexpr int64_t kCpuWorkerFile = int64_t{64} << 20;
+constexpr int64_t kCudaWorkerHostMemory = int64_t{16} << 30;
+constexpr int kCpuWorkerDescriptors = 64;
+constexpr int kCudaWorkerDescriptors = 1024;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -69,13 +69,14 @@ Pipeline::Pipeline(const Options& chosen,
       guard_(native_),
       cancel_(eventfd(0, EFD_CLOEXEC)),
       builder_(MakeToolchain(chosen), &cache_, guard_.scratch(), guard_.fd(),
-               cancel_.get()) {
+               cancel_.get()),
+      memory_bytes_(WorkerMemory(chosen)) {
   RequireAtLeast(0, "compile_workers", options_.compile_workers);
   RequireAtLeast(1, "run_workers", options_.run_workers);
-  std::promise<std::string> opened;
+  std::promise<Introduction> opened;
   threads_.emplace_back([this, &opened] { RunLoop(&opened); });
   try {
-    device_ = opened.get_future().get();
+    worker_ = opened.get_future().get();
   } catch (...) {
     Stop();
     throw;
@@ -107,22 +108,25 @@ void Pipeline::Stop() {
 WorkerSpec Pipeline::MakeWorkerSpec() const {
   const bool cpu = options_.device == "cpu";
   WorkerSpec spec;
+  spec.scratch = guard_.scratch();
   spec.command.argv = {native_ + "/bin/jaxkern-worker",
                        "--device=" + options_.device};
-  spec.command.directory = guard_.scratch();
   spec.command.environment = ScrubbedEnvironment();
-  spec.command.environment.push_back("TMPDIR=" + guard_.scratch());
   for (const std::string& pair : builder_.toolchain().WorkerEnvironment()) {
     spec.command.environment.push_back(pair);
   }
   spec.command.guard = guard_.fd();
-  // CUDA reserves far more address space than it uses, so there is no such
-  // limit for it.
-  if (cpu && kLimitMemory) {
-    spec.command.memory_bytes =
-        kCpuWorkerMemory + Cores() * kCpuWorkerMemoryPerCore;
+  if (cpu) {
+    if (kLimitMemory) spec.command.memory_bytes = memory_bytes_;
+    spec.command.file_bytes = kCpuWorkerFile;
+  } else {
+    // CUDA reserves far more address space than it uses, so what it comes to
+    // use is limited instead.
+    spec.host_bytes = kCudaWorkerHostMemory;
+    spec.command.argv.push_back("--memory=" + std::to_string(memory_bytes_));
   }
-  if (cpu) spec.command.file_bytes = kCpuWorkerFile;
+  spec.command.open_files =
+      cpu ? kCpuWorkerDescriptors : kCudaWorkerDescriptors;
   spec.single_use = cpu;
   spec.cancel = cancel_.get();
   return spec;
@@ -141,8 +145,8 @@ void Pipeline::HostLoop() {
   }
 }
 
-void Pipeline::RunLoop(std::promise<std::string>* opened) {
-  Runner runner(MakeWorkerSpec());
+void Pipeline::RunLoop(std::promise<Introduction>* opened) {
+  Runner runner(MakeWorkerSpec(), &health_);
   if (opened != nullptr) {
     try {
       opened->set_value(runner.Open());
@@ -191,14 +195,16 @@ void Pipeline::Push(std::deque<TaskPtr>* queue, TaskPtr task) {
 
 void Pipeline::BuildTask(const TaskPtr& task) {
   Result& result = task->result;
-  result.device = device_;
+  result.device = worker_.device;
   result.queue_s += SecondsSince(task->queued);
+  if (!InService(task)) return;
   const Request& request = task->request;
   const Problem& problem = *task->problem;
   for (int attempt = 0; attempt < 2; ++attempt) {
     task->build =
         builder_.Make(request.source, problem, request.compile_timeout_s);
     if (task->build.status != Status::kInfraError) break;
+    if (attempt == 0) health_.CountRetry();
   }
   const Build& build = task->build;
   result.compile_s = build.compile_s;
@@ -231,7 +237,8 @@ void Pipeline::BuildTask(const TaskPtr& task) {
 
 void Pipeline::RunTask(const TaskPtr& task, Runner* runner) {
   std::optional<DeviceLock> alone;  // before the deadline starts to run
-  if (task->request.repetitions > 0) alone.emplace(device_, cancel_.get());
+  if (task->request.repetitions > 0)
+    alone.emplace(worker_.device, cancel_.get());
   task->result.queue_s += SecondsSince(task->queued);
   const auto start = Clock::now();
   RunRequest run;
@@ -242,6 +249,7 @@ void Pipeline::RunTask(const TaskPtr& task, Runner* runner) {
   run.options.repetitions = task->request.repetitions;
   run.options.flush = task->request.flush;
   run.options.timeout_s = task->request.run_timeout_s;
+  run.fresh_process = task->request.fresh_process;
   task->report = runner->Execute(run);
   task->result.run_s = SecondsSince(start);
   if (task->report.status == Status::kOk) {
@@ -261,7 +269,17 @@ void Pipeline::CheckTask(const TaskPtr& task) {
     CheckTiming(*task->problem, task->report, &task->result);
   }
   task->result.run_s += SecondsSince(start);
+  health_.CountResult(task->result.status);
   deliver_(task);
+}
+
+/// Fails a task that no worker will take any more.
+bool Pipeline::InService(const TaskPtr& task) {
+  const std::string why = health_.stats().out_of_service;
+  if (why.empty()) return true;
+  Fail(task, Status::kInfraError, "run",
+       "the device is out of service: " + why + "\n");
+  return false;
 }
 
 void Pipeline::Fail(const TaskPtr& task, Status status,
@@ -269,6 +287,7 @@ void Pipeline::Fail(const TaskPtr& task, Status status,
   task->result.status = status;
   task->result.stage = stage;
   task->result.log = log;
+  health_.CountResult(status);
   deliver_(task);
 }
 
@@ -287,9 +306,14 @@ void Pipeline::Start(TaskPtr task) {
   Push(&to_build_, std::move(task));
 }
 
+void Pipeline::RequireRoom(const Problem& problem, int repetitions) const {
+  jaxkern::RequireRoom(problem, options_, repetitions, memory_bytes_);
+}
+
 std::string Pipeline::Describe() const {
-  return device_ + "; " + builder_.toolchain().Describe() + "; cache " +
-         cache_.directory();
+  return worker_.device + "; " + builder_.toolchain().Describe() + "; cache " +
+         cache_.directory() + "; sandbox: " + worker_.sandbox +
+         (builder_.sandboxed() ? "; compilers: files" : "; compilers: none");
 }
 
 }  // namespace jaxkern

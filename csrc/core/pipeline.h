@@ -17,6 +17,7 @@
 #include "core/cache.h"
 #include "core/fd.h"
 #include "core/guard.h"
+#include "core/health.h"
 #include "core/problem.h"
 #include "core/runner.h"
 #include "jaxkern/evaluator.h"
@@ -50,16 +51,20 @@ class Pipeline {
 
   void Start(TaskPtr task);
   std::string Describe() const;
+  Stats stats() const { return health_.stats(); }
+  /// Throws std::invalid_argument if the problem is too large for a worker.
+  void RequireRoom(const Problem& problem, int repetitions) const;
 
  private:
   WorkerSpec MakeWorkerSpec() const;
   void HostLoop();
-  void RunLoop(std::promise<std::string>* opened);
+  void RunLoop(std::promise<Introduction>* opened);
   TaskPtr TakeHostTask(bool* check);
   TaskPtr TakeRunTask();
   void BuildTask(const TaskPtr& task);
   void RunTask(const TaskPtr& task, Runner* runner);
   void CheckTask(const TaskPtr& task);
+  bool InService(const TaskPtr& task);
   void Push(std::deque<TaskPtr>* queue, TaskPtr task);
   void Fail(const TaskPtr& task, Status status, const std::string& stage,
             const std::string& log);
@@ -73,7 +78,9 @@ class Pipeline {
   Guard guard_;
   const Fd cancel_;  // readable when all must stop
   Builder builder_;
-  std::string device_;  // as the first worker describes it
+  const int64_t memory_bytes_;
+  Introduction worker_;  // the first one's
+  Health health_;
 
   std::mutex mutex_;
   std::condition_variable host_work_, run_work_;

@@ -98,6 +98,7 @@ nlohmann::ordered_json ToJson(const Replay& replay) {
       {"seed", std::to_string(request.seed)},
       {"repetitions", request.repetitions},
       {"flush", request.flush},
+      {"fresh_process", request.fresh_process},
       {"compile_timeout_s", request.compile_timeout_s},
       {"run_timeout_s", request.run_timeout_s},
       {"device", replay.device},
@@ -119,6 +120,7 @@ Replay ReadReplay(const json& object) {
   }
   Read(object, "repetitions", &request.repetitions);
   Read(object, "flush", &request.flush);
+  Read(object, "fresh_process", &request.fresh_process);
   Read(object, "compile_timeout_s", &request.compile_timeout_s);
   Read(object, "run_timeout_s", &request.run_timeout_s);
   Read(object, "device", &replay.device);

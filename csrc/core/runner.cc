@@ -1,13 +1,9 @@
 #include "core/runner.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/socket.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -23,15 +19,14 @@ using Seconds = std::chrono::duration<double>;
 
 // A CUDA context takes 0.2 s alone, but the driver makes them one at a time.
 constexpr double kReadyTimeout = 60;
-constexpr size_t kPrintedBytes = 4096;  // the end of what a candidate printed
+// After each failure to start a worker, the last of them included.
+constexpr int kPausesMs[] = {100, 500, 2000, 5000, 0};
 constexpr size_t kPrintedShown = 600;
 
 Clock::time_point After(double seconds) {
   return Clock::now() +
          std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
 }
-
-enum class Wait { kEvent, kExited, kTimedOut, kCancelled };
 
 /// Where a run was when it ended.
 struct Progress {
@@ -76,7 +71,7 @@ void DescribeEnd(const Ended& ended, const std::string& where, bool last_try,
     report->log = "killed by the system, most likely for want of memory";
   } else if (ended.signal != 0) {
     report->log = SignalName(ended.signal);
-  } else if (ended.exit_code >= 0) {
+  } else if (ended.exit_code >= 0 && ended.exit_code != kChannelLost) {
     report->log = "the process exited with code " +
                   std::to_string(ended.exit_code) +
                   " instead of returning from launch";
@@ -88,111 +83,101 @@ void DescribeEnd(const Ended& ended, const std::string& where, bool last_try,
 
 }  // namespace
 
-struct Runner::Worker {
-  Subprocess process;
-  Fd channel;
-  bool ready = false;
-  std::string device;
-  std::string printed;  // its end
-  std::string start_error;
-
-  ~Worker() { Finish(&process); }
-
-  void ReadPrinted() {
-    if (!process.output) return;
-    const bool open = Drain(process, printed.size() + (1 << 20), &printed);
-    if (!open) process.output.Close();
-    if (printed.size() > kPrintedBytes) {
-      printed.erase(0, printed.size() - kPrintedBytes);
-    }
-  }
-
-  /// The next event, if it comes before the deadline.
-  Wait Await(Clock::time_point deadline, int cancel, Event* event) {
-    while (true) {
-      const double left = Seconds(deadline - Clock::now()).count();
-      // Without a pidfd, look now and then.
-      const double slice = process.exited ? 60 : 0.005;
-      pollfd events[] = {{channel.get(), POLLIN, 0},
-                         {process.output.get(), POLLIN, 0},
-                         {process.exited.get(), POLLIN, 0},
-                         {cancel, POLLIN, 0}};
-      const bool exited = HasExited(process);
-      poll(events, 4,
-           exited ? 0
-                  : static_cast<int>(std::clamp(left, 0.0, slice) * 1000) + 1);
-      if (events[1].revents != 0) ReadPrinted();
-      if ((events[3].revents & POLLIN) != 0) return Wait::kCancelled;
-      if ((events[0].revents & (POLLIN | POLLHUP)) != 0) {
-        if (ReceiveEvent(channel.get(), event)) return Wait::kEvent;
-        channel.Close();  // it is ending, or a candidate wrote nonsense
-        deadline = std::min(deadline, Clock::now() + std::chrono::seconds(2));
-      }
-      if (exited) return Wait::kExited;
-      if (left <= 0) return channel ? Wait::kTimedOut : Wait::kExited;
-    }
-  }
-};
-
-Runner::Runner(WorkerSpec spec) : spec_(std::move(spec)) {}
+Runner::Runner(WorkerSpec spec, Health* health)
+    : spec_(std::move(spec)), health_(health) {}
 Runner::~Runner() = default;
 
-std::unique_ptr<Runner::Worker> Runner::Start() const {
-  auto worker = std::make_unique<Worker>();
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    worker->start_error = std::string("no socket: ") + std::strerror(errno);
-    return worker;
-  }
-  worker->channel = Fd(ends[0]);
-  const Fd theirs(ends[1]);
-  Command command = spec_.command;
-  command.channel = theirs.get();
-  Spawn(command, &worker->process, &worker->start_error);
-  return worker;
+std::unique_ptr<WorkerProcess> Runner::Start() const {
+  health_->CountWorker();
+  return std::make_unique<WorkerProcess>(spec_.command, spec_.scratch,
+                                         spec_.host_bytes);
 }
 
-std::unique_ptr<Runner::Worker> Runner::TakeReady(std::string* error) {
-  std::unique_ptr<Worker> worker = spare_ ? std::move(spare_) : Start();
-  if (!worker->start_error.empty()) {
-    *error = worker->start_error;
-    return nullptr;
-  }
-  if (worker->ready) return worker;
+std::string Runner::GetReady(WorkerProcess* worker) const {
+  if (!worker->start_error().empty()) return worker->start_error();
+  if (worker->ready) return "";
   Event event;
   const Wait wait = worker->Await(After(kReadyTimeout), spec_.cancel, &event);
   if (wait == Wait::kEvent && event.kind == Event::Kind::kReady &&
       event.status == Status::kOk) {
+    const size_t line = event.text.find('\n');
     worker->ready = true;
-    worker->device = event.text;
-    return worker;
+    worker->introduction = {event.text.substr(0, line),
+                            event.text.substr(line + 1)};
+    return "";
   }
   worker->ReadPrinted();
-  *error = wait == Wait::kEvent      ? event.text
-           : wait == Wait::kTimedOut ? "the worker did not become ready"
-                                     : "the worker died: " + worker->printed;
+  return wait == Wait::kEvent       ? event.text
+         : wait == Wait::kTimedOut  ? "the worker did not become ready"
+         : wait == Wait::kCancelled ? "the evaluator is ending"
+                                    : "the worker died: " + worker->printed();
+}
+
+std::unique_ptr<WorkerProcess> Runner::TakeReady(bool fresh,
+                                                 std::string* error) {
+  if (kept_ && !fresh) return std::move(kept_);
+  for (const int pause_ms : kPausesMs) {
+    std::unique_ptr<WorkerProcess> worker =
+        spare_ ? std::move(spare_) : Start();
+    *error = GetReady(worker.get());
+    room_for_spare_ |= error->empty();
+    if (error->empty()) return worker;
+    Retire(std::move(worker));
+    pollfd cancelled = {spec_.cancel, POLLIN, 0};
+    if (poll(&cancelled, 1, pause_ms) > 0) return nullptr;
+  }
+  health_->TakeOutOfService("no worker can be started on it: " +
+                            CleanMessage(*error));
   return nullptr;
 }
 
-std::string Runner::Open() {
-  std::string error;
-  spare_ = TakeReady(&error);
-  if (!spare_) {
+void Runner::StartSpare(bool wait) {
+  if (!room_for_spare_) return;
+  if (!spare_) spare_ = Start();
+  if (!wait || GetReady(spare_.get()).empty()) return;
+  // A GPU may have room for one worker only; it must not be waited for again.
+  spare_.reset();
+  room_for_spare_ = false;
+}
+
+Ended Runner::Retire(std::unique_ptr<WorkerProcess> worker) {
+  const Ended ended = worker->Finish();
+  if (ended.unkillable) {
+    health_->TakeOutOfService(
+        "a worker cannot be killed: a call of its driver does not return");
+  }
+  return ended;
+}
+
+Introduction Runner::Open() {
+  auto worker = Start();
+  const std::string error = GetReady(worker.get());
+  if (!error.empty()) {
     throw std::invalid_argument("device: cannot be used: " +
                                 CleanMessage(error));
   }
-  return spare_->device;
+  const Introduction introduction = worker->introduction;
+  (spec_.single_use ? spare_ : kept_) = std::move(worker);
+  if (!spec_.single_use) StartSpare(/*wait=*/false);
+  return introduction;
 }
 
 Report Runner::Execute(const RunRequest& run) {
-  Report report = ExecuteOnce(run, /*last_try=*/false);
-  if (report.status == Status::kInfraError) {
-    report = ExecuteOnce(run, /*last_try=*/true);
+  Report report;
+  for (const bool last_try : {false, true}) {
+    const std::string why = health_->stats().out_of_service;
+    if (!why.empty()) {
+      report.log = "the device is out of service: " + why + "\n";
+      break;
+    }
+    if (last_try) health_->CountRetry();
+    report = ExecuteOnce(run, last_try);
+    if (report.status != Status::kInfraError) break;
   }
   return report;
 }
 
-bool Runner::Follow(const RunRequest& run, bool last_try, Worker* worker,
+bool Runner::Follow(const RunRequest& run, bool last_try, WorkerProcess* worker,
                     Report* report) {
   const auto deadline = After(run.options.timeout_s);
   Progress progress;
@@ -218,10 +203,13 @@ bool Runner::Follow(const RunRequest& run, bool last_try, Worker* worker,
     report->status = Status::kTimeout;
     report->log = log.str();
   } else if (wait == Wait::kExited) {
-    DescribeEnd(Finish(&worker->process), where, last_try, report);
+    DescribeEnd(worker->Finish(), where, last_try, report);
+  } else if (wait == Wait::kMisused) {
+    report->status = worker->misuse().status;
+    report->log = worker->misuse().what + where + "\n";
   }
-  if (report->status == Status::kRuntimeError && !worker->printed.empty()) {
-    report->log += "printed: " + CleanTail(worker->printed, kPrintedShown);
+  if (report->status == Status::kRuntimeError && !worker->printed().empty()) {
+    report->log += "printed: " + CleanTail(worker->printed(), kPrintedShown);
   }
   const bool baseline =
       progress.baseline || (wait == Wait::kEvent && event.baseline);
@@ -235,25 +223,32 @@ bool Runner::Follow(const RunRequest& run, bool last_try, Worker* worker,
 Report Runner::ExecuteOnce(const RunRequest& run, bool last_try) {
   Report report;
   std::string error;
-  std::unique_ptr<Worker> worker = TakeReady(&error);
+  std::unique_ptr<WorkerProcess> worker = TakeReady(run.fresh_process, &error);
+  // A context that comes up beside a measurement would disturb it, so where
+  // that takes long the next worker comes up before.
+  if (worker && !spec_.single_use) {
+    StartSpare(/*wait=*/run.options.repetitions > 0);
+  }
   report.job = MakeJob(*run.problem, run.options);
   const Job& job = report.job;
   const Fd memory = MakeWritableMemory(job.result_bytes);
   std::vector<int> descriptors = {run.library, run.problem->input_memory.get(),
                                   memory.get()};
   if (run.baseline >= 0) descriptors.push_back(run.baseline);
-  if (!worker || !memory || !SendJob(worker->channel.get(), job, descriptors)) {
+  if (!worker || !memory || !SendJob(worker->channel(), job, descriptors)) {
     report.log = "cannot hand over to a worker: " + CleanMessage(error) + "\n";
     return report;
   }
-  if (spec_.single_use) spare_ = Start();  // it gets ready meanwhile
+  if (spec_.single_use) StartSpare(/*wait=*/false);
 
-  const bool reusable = Follow(run, last_try, worker.get(), &report);
-  if (reusable && !spec_.single_use) {
-    worker->printed.clear();
-    spare_ = std::move(worker);
+  const bool clean = Follow(run, last_try, worker.get(), &report) &&
+                     report.status != Status::kInfraError;
+  if (clean && !spec_.single_use && !run.fresh_process) {
+    worker->Forget();
+    kept_ = std::move(worker);
   } else {
-    worker.reset();  // what it left running must not touch the results
+    // What it left running must not touch the results.
+    Retire(std::move(worker));
   }
   if (report.status == Status::kOk) {
     report.results = Mapping(memory.get(), job.result_bytes, false);

@@ -6,18 +6,22 @@
 #include <string>
 #include <vector>
 
+#include "core/health.h"
 #include "core/memory_file.h"
 #include "core/protocol.h"
 #include "core/subprocess.h"
+#include "core/worker_process.h"
 #include "jaxkern/evaluator.h"
 
 namespace jaxkern {
 
 /// How workers are started.
 struct WorkerSpec {
-  Command command;
-  /// A fresh process for every candidate, the next one started ahead; else a
-  /// worker is kept until a candidate may have harmed it.
+  Command command;         ///< the directory and $TMPDIR are each worker's own
+  std::string scratch;     ///< where those are made
+  int64_t host_bytes = 0;  ///< memory that a candidate may come to use; 0: any
+  /// A fresh process for every candidate; else a worker is kept until a
+  /// candidate may have harmed it. The next one is started ahead in any case.
   bool single_use = true;
   int cancel = -1;  ///< readable when all must stop
 };
@@ -39,33 +43,42 @@ struct RunRequest {
   int library;
   int baseline = -1;
   JobOptions options;
+  bool fresh_process = false;
 };
 
 /// The workers of one thread, which must outlive them (see Spawn).
 class Runner {
  public:
-  explicit Runner(WorkerSpec spec);
+  Runner(WorkerSpec spec, Health* health);
   ~Runner();
 
-  /// Starts a worker; the device's description. Throws std::invalid_argument if
-  /// the device cannot be used.
-  std::string Open();
+  /// Starts a worker. Throws std::invalid_argument if the device cannot be
+  /// used.
+  Introduction Open();
 
-  /// What fails through no fault of the candidate is tried once more.
+  /// What fails through no fault of the candidate is tried once more, on
+  /// another worker. If no worker can be started any more, the device is taken
+  /// out of service.
   Report Execute(const RunRequest& run);
 
  private:
-  struct Worker;
-
-  std::unique_ptr<Worker> Start() const;
-  std::unique_ptr<Worker> TakeReady(std::string* error);
+  std::unique_ptr<WorkerProcess> Start() const;
+  /// Waits until the worker is ready; what prevents it, "" if nothing.
+  std::string GetReady(WorkerProcess* worker) const;
+  std::unique_ptr<WorkerProcess> TakeReady(bool fresh, std::string* error);
+  void StartSpare(bool wait);
+  /// Ends a worker; how it ended if it had done so by itself.
+  Ended Retire(std::unique_ptr<WorkerProcess> worker);
   /// Waits for a job's end and describes it; whether the worker is as it was.
-  bool Follow(const RunRequest& run, bool last_try, Worker* worker,
+  bool Follow(const RunRequest& run, bool last_try, WorkerProcess* worker,
               Report* report);
   Report ExecuteOnce(const RunRequest& run, bool last_try);
 
   WorkerSpec spec_;
-  std::unique_ptr<Worker> spare_;  // started, perhaps not yet ready
+  Health* health_;
+  std::unique_ptr<WorkerProcess> kept_;   // has run candidates and may run more
+  std::unique_ptr<WorkerProcess> spare_;  // started ahead
+  bool room_for_spare_ = true;            // until one fails to start
 };
 
 }  // namespace jaxkern

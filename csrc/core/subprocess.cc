@@ -18,6 +18,7 @@
 #include <memory>
 
 #include "core/guard.h"
+#include "core/sandbox.h"
 
 namespace jaxkern {
 namespace {
@@ -25,6 +26,7 @@ namespace {
 constexpr int kChannel = 3;
 constexpr int kFirstFree = 16;  // our copies lie above the child's 0-3
 constexpr size_t kStackBytes = 64 << 10;
+constexpr auto kKillTimeout = std::chrono::seconds(30);
 
 /// All the child needs, made ready before it exists: between clone and exec it
 /// must not allocate or take a lock.
@@ -34,7 +36,7 @@ struct ChildPlan {
   const char* program;
   const char* directory;
   const Command* command;
-  int input, output, channel, guard;
+  int input, output, channel, guard, ruleset;
   pid_t parent;
   int error = 0;  // errno of the step that failed; memory is shared
 };
@@ -65,11 +67,13 @@ bool PrepareChild(const ChildPlan& plan) {
   if (command.memory_bytes > 0) SetLimit(RLIMIT_AS, command.memory_bytes);
   if (command.file_bytes > 0) SetLimit(RLIMIT_FSIZE, command.file_bytes);
   if (command.cpu_s > 0) SetLimit(RLIMIT_CPU, command.cpu_s);
+  if (command.open_files > 0) SetLimit(RLIMIT_NOFILE, command.open_files);
   if (dup2(plan.input, 0) < 0 || dup2(plan.output, 1) < 0 ||
       dup2(plan.output, 2) < 0) {
     return false;
   }
   if (plan.channel >= 0 && dup2(plan.channel, kChannel) < 0) return false;
+  if (plan.ruleset >= 0 && !EnterRuleset(plan.ruleset)) return false;
   // What other code in this process opened without O_CLOEXEC.
   const int first = plan.channel >= 0 ? kChannel + 1 : kChannel;
   syscall(SYS_close_range, first, ~0U, 0);
@@ -136,6 +140,17 @@ int RemainingMs(Clock::time_point deadline) {
       std::clamp<int64_t>(left.count(), 0, int64_t{1} << 30));
 }
 
+/// Whether a child that was killed has ended in time.
+bool Ends(const Subprocess& child) {
+  const auto deadline = Clock::now() + kKillTimeout;
+  while (!HasExited(child)) {
+    if (Clock::now() >= deadline) return false;
+    pollfd exit = {child.exited.get(), POLLIN, 0};
+    poll(&exit, 1, child.exited ? RemainingMs(deadline) : 5);
+  }
+  return true;
+}
+
 }  // namespace
 
 bool Spawn(const Command& command, Subprocess* child, std::string* error) {
@@ -151,7 +166,8 @@ bool Spawn(const Command& command, Subprocess* child, std::string* error) {
   Fd output(ends[0]), write_end(ends[1]);
   fcntl(output.get(), F_SETFL, O_NONBLOCK);
   const Fd input = HighCopy(null.get()), high = HighCopy(write_end.get()),
-           guard = HighCopy(command.guard), channel = HighCopy(command.channel);
+           guard = HighCopy(command.guard), channel = HighCopy(command.channel),
+           ruleset = HighCopy(command.ruleset);
   ChildPlan plan{
       argv.data(),
       environment.data(),
@@ -162,6 +178,7 @@ bool Spawn(const Command& command, Subprocess* child, std::string* error) {
       high.get(),
       channel.get(),
       guard.get(),
+      ruleset.get(),
       getpid()};
   errno = 0;
   const pid_t pid = CloneChild(&plan);
@@ -195,11 +212,14 @@ Ended Finish(Subprocess* child) {
   // The child stays unreaped until its group is dead and withdrawn, so that the
   // number cannot meanwhile belong to somebody else.
   kill(-child->pid, SIGKILL);
-  siginfo_t info = {};
-  while (waitid(P_PID, static_cast<id_t>(child->pid), &info,
-                WEXITED | WNOWAIT) != 0 &&
-         errno == EINTR) {
+  if (!Ends(*child)) {
+    ended.unkillable = true;
+    *child = Subprocess();
+    return ended;
   }
+  siginfo_t info = {};
+  waitid(P_PID, static_cast<id_t>(child->pid), &info,
+         WEXITED | WNOHANG | WNOWAIT);
   if (child->guard >= 0) WithdrawGroup(child->guard, child->pid);
   while (waitpid(child->pid, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -287,6 +307,8 @@ std::string SignalName(int signal) {
       return "trap";
     case SIGXCPU:
       return "processor time limit exceeded";
+    case SIGSYS:
+      return "ended by the sandbox: a system call that kernels may not make";
     case SIGXFSZ:
       return "file size limit exceeded";
     default:

@@ -26,8 +26,10 @@ struct Command {
   int64_t memory_bytes = 0;              ///< address space of each process
   int64_t file_bytes = 0;                ///< of any file it writes
   int cpu_s = 0;                         ///< processor time of each process
+  int open_files = 0;                    ///< descriptors of each process
   int channel = -1;  ///< a descriptor of ours that becomes the child's 3
   int guard = -1;    ///< where to announce its process group; see guard.h
+  int ruleset = -1;  ///< that it is put under; see sandbox.h
 };
 
 /// A running child. Its stdout and stderr arrive together in `output`.
@@ -42,6 +44,7 @@ struct Subprocess {
 struct Ended {
   bool timed_out = false;
   bool cancelled = false;
+  bool unkillable = false;  ///< SIGKILL did not end it: a driver holds it
   int exit_code = -1;       ///< -1: it did not exit by itself
   int signal = 0;           ///< the signal that ended it, or 0
   std::string output;       ///< capped
@@ -58,7 +61,8 @@ bool Spawn(const Command& command, Subprocess* child, std::string* error);
 bool HasExited(const Subprocess& child);
 
 /// Kills the child's whole group, reaps the child and forgets it. The result
-/// tells how the child ended if that had happened before.
+/// tells how the child ended if that had happened before. A child that even
+/// SIGKILL does not end within 30 s is left to the guard.
 Ended Finish(Subprocess* child);
 
 /// Moves some of what `child` has printed into *output without blocking,

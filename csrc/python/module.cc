@@ -95,6 +95,16 @@ class ClosableEvaluator {
     }
   }
   std::string Describe() { return Open()->Describe(); }
+  py::dict GetStats() {
+    const Stats stats = Open()->stats();
+    py::dict d;
+    d["results"] = stats.results;
+    d["infra_errors"] = stats.infra_errors;
+    d["retries"] = stats.retries;
+    d["workers_started"] = stats.workers_started;
+    d["out_of_service"] = stats.out_of_service;
+    return d;
+  }
   void Close() {
     std::shared_ptr<Evaluator> last;
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -118,7 +128,7 @@ void BindRequest(py::module_* m) {
   py::class_<Request>(*m, "Request")
       .def(py::init([](std::string problem, std::string source, int repetitions,
                        double compile_timeout_s, double run_timeout_s,
-                       bool flush, uint64_t seed) {
+                       bool flush, bool fresh_process, uint64_t seed) {
              Request request;
              request.problem = std::move(problem);
              request.source = std::move(source);
@@ -126,6 +136,7 @@ void BindRequest(py::module_* m) {
              request.compile_timeout_s = compile_timeout_s;
              request.run_timeout_s = run_timeout_s;
              request.flush = flush;
+             request.fresh_process = fresh_process;
              request.seed = seed;
              return request;
            }),
@@ -133,7 +144,9 @@ void BindRequest(py::module_* m) {
            py::arg("repetitions") = defaults.repetitions,
            py::arg("compile_timeout_s") = defaults.compile_timeout_s,
            py::arg("run_timeout_s") = defaults.run_timeout_s,
-           py::arg("flush") = defaults.flush, py::arg("seed") = defaults.seed);
+           py::arg("flush") = defaults.flush,
+           py::arg("fresh_process") = defaults.fresh_process,
+           py::arg("seed") = defaults.seed);
 }
 
 void BindResult(py::module_* m) {
@@ -180,17 +193,19 @@ void BindEvaluator(py::module_* m) {
   py::class_<ClosableEvaluator>(*m, "Evaluator")
       .def(py::init([](std::string device, int compile_workers, int run_workers,
                        std::string cache_dir, std::string compiler,
-                       int64_t cache_bytes) {
-             return std::make_unique<ClosableEvaluator>(Options{
-                 std::move(device), compile_workers, run_workers,
-                 std::move(cache_dir), std::move(compiler), cache_bytes});
+                       int64_t cache_bytes, int64_t memory_bytes) {
+             return std::make_unique<ClosableEvaluator>(
+                 Options{std::move(device), compile_workers, run_workers,
+                         std::move(cache_dir), std::move(compiler), cache_bytes,
+                         memory_bytes});
            }),
            Released(), py::arg("device") = defaults.device,
            py::arg("compile_workers") = defaults.compile_workers,
            py::arg("run_workers") = defaults.run_workers,
            py::arg("cache_dir") = defaults.cache_dir,
            py::arg("compiler") = defaults.compiler,
-           py::arg("cache_bytes") = defaults.cache_bytes)
+           py::arg("cache_bytes") = defaults.cache_bytes,
+           py::arg("memory_bytes") = defaults.memory_bytes)
       .def("evaluate", &ClosableEvaluator::Evaluate, Released())
       .def("submit", &ClosableEvaluator::Submit, Released())
       .def("submit_then", &ClosableEvaluator::SubmitThen)
@@ -198,6 +213,7 @@ void BindEvaluator(py::module_* m) {
       .def("next", &ClosableEvaluator::Next, Released(),
            py::arg("timeout_s") = -1.0)
       .def("describe", &ClosableEvaluator::Describe, Released())
+      .def("stats", &ClosableEvaluator::GetStats)
       .def("close", &ClosableEvaluator::Close, Released());
 }
 

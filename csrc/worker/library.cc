@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/entry.h"
+#include "worker/footprint.h"
 
 namespace jaxkern {
 namespace {
@@ -28,8 +29,10 @@ std::string LoadError(const char* message) {
 
 }  // namespace
 
-Library::Library(Fd memory)
-    : memory_(std::move(memory)),
+Library::Library(const Device& device, Fd memory)
+    : device_(device),
+      threads_(CountThreads(device)),
+      memory_(std::move(memory)),
       path_("/proc/self/fd/" + std::to_string(memory_.get())),
       handle_(dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
   if (handle_ == nullptr) error_ = LoadError(dlerror());
@@ -37,7 +40,7 @@ Library::Library(Fd memory)
 
 Library::~Library() {
   if (handle_ == nullptr) return;
-  dlclose(handle_);
+  if (CountThreads(device_) <= threads_) dlclose(handle_);
   // Code with unique symbols stays loaded, under a name that contains the
   // descriptor's number: then nobody else may ever have that number.
   if (dlopen(path_.c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr) {

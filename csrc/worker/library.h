@@ -9,10 +9,11 @@
 
 namespace jaxkern {
 
-/// A library that is unloaded in the end.
+/// A library that is unloaded in the end, unless threads that it started may
+/// still be running its code.
 class Library {
  public:
-  explicit Library(Fd memory);
+  Library(const Device& device, Fd memory);
   ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
@@ -22,6 +23,8 @@ class Library {
   const std::string& error() const { return error_; }
 
  private:
+  const Device& device_;
+  const int threads_;  // before it was loaded
   Fd memory_;
   std::string path_;
   void* handle_;

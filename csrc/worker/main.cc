@@ -1,15 +1,20 @@
-// jaxkern-worker --device=cpu|cuda: runs candidates for an evaluator that it
-// talks to over descriptor 3. See core/protocol.h.
+// jaxkern-worker --device=cpu|cuda [--memory=BYTES]: runs candidates for an
+// evaluator that it talks to over descriptor 3, see core/protocol.h. Its
+// working directory is the only one that candidates may write in. BYTES must be
+// free on the device.
 #include <fcntl.h>
 
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "backends/device.h"
 #include "core/protocol.h"
+#include "core/sandbox.h"
+#include "core/worker_process.h"
+#include "worker/footprint.h"
 #include "worker/run_job.h"
 
 namespace jaxkern {
@@ -17,22 +22,59 @@ namespace {
 
 constexpr int kChannel = 3;
 
-int Serve(bool cuda) {
+struct Flags {
+  std::string device;
+  int64_t memory_bytes = 0;
+};
+
+bool ParseFlags(int argc, char** argv, Flags* flags) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.rfind("--device=", 0) == 0) {
+      flags->device = argument.substr(9);
+    } else if (argument.rfind("--memory=", 0) == 0) {
+      flags->memory_bytes = std::atoll(argument.c_str() + 9);
+    } else {
+      return false;
+    }
+  }
+  return flags->device == "cpu" || flags->device == "cuda";
+}
+
+/// The device, if it has the memory that is asked for.
+std::unique_ptr<Device> MakeDevice(const Flags& flags, std::string* error) {
+  auto device =
+      flags.device == "cuda" ? MakeCudaDevice(error) : MakeCpuDevice(error);
+  if (!device || flags.memory_bytes == 0) return device;
+  const int64_t free = device->FreeBytes();
+  if (free >= flags.memory_bytes) return device;
+  *error = "memory_bytes: expected at most the " + std::to_string(free) +
+           " bytes that are free on it, got " +
+           std::to_string(flags.memory_bytes);
+  return nullptr;
+}
+
+int Serve(const Flags& flags) {
   std::string error;
-  const std::unique_ptr<Device> device =
-      cuda ? MakeCudaDevice(&error) : MakeCpuDevice(&error);
+  const std::unique_ptr<Device> device = MakeDevice(flags, &error);
   Event ready;
   ready.kind = Event::Kind::kReady;
   ready.status = device ? Status::kOk : Status::kInfraError;
-  ready.text = device ? device->Describe() : error;
+  // A GPU's driver starts up before it is shut in; no candidate has run yet.
+  ready.text = device ? device->Describe() + "\n" +
+                            EnterSandbox(".", flags.device == "cuda")
+                      : error;
   if (!SendEvent(kChannel, ready) || !device) return 1;
+  const Footprint clean = TakeFootprint(device.get());
   while (true) {
     Job job;
     std::vector<Fd> memory;
     if (!ReceiveJob(kChannel, &job, &memory)) return 0;
-    const Event done = RunJob(device.get(), job, std::move(memory), kChannel);
+    Event done = RunJob(device.get(), job, std::move(memory), kChannel);
     std::fflush(nullptr);
-    if (!SendEvent(kChannel, done)) return 0;
+    done.reusable =
+        done.reusable && IsClean(clean, TakeFootprint(device.get()));
+    if (!SendEvent(kChannel, done)) return kChannelLost;
   }
 }
 
@@ -40,14 +82,14 @@ int Serve(bool cuda) {
 }  // namespace jaxkern
 
 int main(int argc, char** argv) {
-  const bool cpu = argc == 2 && std::strcmp(argv[1], "--device=cpu") == 0;
-  const bool cuda = argc == 2 && std::strcmp(argv[1], "--device=cuda") == 0;
-  if ((!cpu && !cuda) || fcntl(jaxkern::kChannel, F_GETFD) < 0) {
+  jaxkern::Flags flags;
+  if (!jaxkern::ParseFlags(argc, argv, &flags) ||
+      fcntl(jaxkern::kChannel, F_GETFD) < 0) {
     std::fprintf(stderr, "jaxkern-worker is started by the evaluator only\n");
     return 2;
   }
   fcntl(jaxkern::kChannel, F_SETFD, FD_CLOEXEC);
   // What a kernel printed must not be lost with the process.
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);
-  return jaxkern::Serve(cuda);
+  return jaxkern::Serve(flags);
 }

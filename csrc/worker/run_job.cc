@@ -1,7 +1,5 @@
 #include "worker/run_job.h"
 
-#include <dirent.h>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -14,6 +12,7 @@
 #include "core/schedule.h"
 #include "worker/arguments.h"
 #include "worker/case_timer.h"
+#include "worker/footprint.h"
 #include "worker/judge.h"
 #include "worker/library.h"
 
@@ -28,19 +27,6 @@ constexpr double kTimingShare = 0.7;
 // What is finished after this long, where it was not when it should have been,
 // is finished by somebody who was left behind.
 constexpr auto kGrace = std::chrono::milliseconds(20);
-
-/// Threads of this process that the device did not start; -1: unknown.
-int StrangeThreads(const Device& device) {
-  if (device.Threads() < 0) return -1;
-  DIR* directory = opendir("/proc/self/task");
-  if (directory == nullptr) return -1;
-  int threads = 0;
-  while (const dirent* entry = readdir(directory)) {
-    if (entry->d_name[0] != '.') ++threads;
-  }
-  closedir(directory);
-  return threads - device.Threads();
-}
 
 Clock::time_point After(double seconds) {
   return Clock::now() +
@@ -85,13 +71,14 @@ class JobRun {
     return Event();
   }
 
-  /// Nobody may stay behind.
+  /// Nobody may stay behind, as far as the device knows its own threads.
   Event CheckThreads() const {
-    if (threads_ < 0 || StrangeThreads(*context_.device) <= threads_) {
+    const Device& device = *context_.device;
+    if (device.Threads() < 0 || CountThreads(device) <= threads_) {
       return Event();
     }
     std::this_thread::sleep_for(kGrace);  // the kernel takes its time, too
-    const int more = StrangeThreads(*context_.device) - threads_;
+    const int more = CountThreads(device) - threads_;
     if (more <= 0) return Event();
     return Cheating("left_threads",
                     std::to_string(more) +
@@ -162,14 +149,14 @@ Event RunLoaded(const JobContext& context, int threads, Entry entry,
 /// is nothing for them to work on.
 Event Load(Device* device, const Job& job, std::vector<Fd> memory,
            int channel) {
-  const int threads = StrangeThreads(*device);
-  const Library library(std::move(memory[0]));
+  const int threads = CountThreads(*device);
+  const Library library(*device, std::move(memory[0]));
   if (library.entry() == nullptr) {
     return Failed(Status::kLinkError, library.error());
   }
   std::unique_ptr<Library> baseline;
   if (memory.size() > 3 && job.repetitions > 0) {
-    baseline = std::make_unique<Library>(std::move(memory[3]));
+    baseline = std::make_unique<Library>(*device, std::move(memory[3]));
     if (baseline->entry() == nullptr) {
       return Failed(Status::kInfraError, "baseline: " + baseline->error());
     }

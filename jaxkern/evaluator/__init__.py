@@ -50,6 +50,7 @@ class Request(NamedTuple):
     compile_timeout_s: seconds for the compilation.
     run_timeout_s: seconds for all cases and repetitions together.
     flush: timed launches find the cache emptied.
+    fresh_process: in a process of its own, which on cuda others would share.
     seed: decides which of the bundle's inputs are used; 0 for fresh bits. Only
       a replay has a reason to set it.
   """
@@ -60,6 +61,7 @@ class Request(NamedTuple):
   compile_timeout_s: float = 60.0
   run_timeout_s: float = 20.0
   flush: bool = True
+  fresh_process: bool = False
   seed: int = 0
 
 
@@ -78,6 +80,7 @@ class Evaluator:
     run_workers: int = 1,
     cache_dir: str | os.PathLike = "",
     compiler: str = "",
+    memory_bytes: int = 0,
     seed: int | None = None,
   ):
     """Starts the workers.
@@ -89,12 +92,14 @@ class Evaluator:
       cache_dir: for builds and bundles; '' for $JAXKERN_CACHE, else
         ~/.cache/jaxkern.
       compiler: nvcc, or the host compiler for the cpu device; '' to find it.
+      memory_bytes: of a worker: address space on cpu, GPU memory that must be
+        free on cuda; 0 for 4 GiB and 256 MiB per core on cpu, no limit on cuda.
       seed: of the inputs that tasks are given; None for the cache directory's
         own, a secret drawn when it was first used.
 
     Raises:
-      ValueError: unknown or unusable device, no compiler, or a cache directory
-        that cannot be written.
+      ValueError: unknown or unusable device, no compiler, a cache directory
+        that cannot be written, or more memory than there is.
     """
     cache_dir = _core.cache_directory(os.fspath(cache_dir))
     self._bundles = pathlib.Path(cache_dir) / "bundles"
@@ -106,6 +111,7 @@ class Evaluator:
       run_workers=run_workers,
       cache_dir=cache_dir,
       compiler=compiler,
+      memory_bytes=memory_bytes,
     )
     self._awaited: set[asyncio.Future] = set()
     _open.add(self)
@@ -149,8 +155,16 @@ class Evaluator:
         task.cancel()  # Those that are done do not mind.
 
   def describe(self) -> str:
-    """One line: device, compiler and where it was found, cache."""
+    """One line: device, compiler, cache, and the protections in force."""
     return self._core.describe()
+
+  def stats(self) -> dict[str, int | str]:
+    """Counts since the start, and whether the device is out of service.
+
+    'results', 'infra_errors' among them, 'retries' after our own failures,
+    'workers_started', and 'out_of_service' with the reason, '' while it works.
+    """
+    return self._core.stats()
 
   def close(self) -> None:
     """Abandons what is in flight and kills every child."""

@@ -73,6 +73,13 @@ class CudaDevice final : public Device {
 
   std::string Describe() const override { return name_; }
 
+  int64_t FreeBytes() override {
+    size_t free = 0, total = 0;
+    return cuda_.MemGetInfo(&free, &total) == kCudaSuccess
+               ? static_cast<int64_t>(free)
+               : -1;
+  }
+
   DeviceError Allocate(size_t bytes, void** pointer) override {
     // A zero-byte allocation would be a null pointer.
     DeviceError error =

@@ -54,6 +54,8 @@ struct Request {
   double run_timeout_s = 20;  ///< all cases and repetitions together
   /// Timed launches find the cache emptied; else as copying the inputs left it.
   bool flush = true;
+  /// In a process of its own, which on cuda others would share. On cpu always.
+  bool fresh_process = false;
   /// Decides which variants of the inputs are used, and when; 0: fresh, secret
   /// bits. Only a replay has a reason to set it.
   uint64_t seed = 0;
@@ -107,6 +109,22 @@ struct Options {
   std::string cache_dir;  ///< "": $JAXKERN_CACHE, else ~/.cache/jaxkern
   std::string compiler;   ///< "": found (CUDA_HOME, PATH, wheels; or c++)
   int64_t cache_bytes = int64_t{4} << 30;  ///< oldest entries go above this
+  /// Of a worker; 0: on cpu 4 GiB and 256 MiB per core, on cuda not limited.
+  /// On cpu its address space, enforced. On cuda the GPU memory that must be
+  /// free at the start and that a problem's buffers may take; what a candidate
+  /// allocates by itself is not counted there.
+  int64_t memory_bytes = 0;
+};
+
+/// What an evaluator's machinery has been through since it started.
+struct Stats {
+  int64_t results = 0;       ///< equal requests that shared one count once
+  int64_t infra_errors = 0;  ///< results that say nothing of their candidates
+  int64_t retries = 0;       ///< builds and runs repeated for such a failure
+  int64_t workers_started = 0;
+  /// Why the device takes no more candidates, and every further request is an
+  /// infra_error; "" while it does.
+  std::string out_of_service;
 };
 
 class Evaluator {
@@ -146,8 +164,11 @@ class Evaluator {
   /// Tickets that Next has not returned yet.
   size_t Pending() const;
 
-  /// One line: device, compiler with version and where it was found, cache.
+  /// One line: device, compiler with version and where it was found, cache,
+  /// and which protections against candidates are in force.
   std::string Describe() const;
+
+  Stats stats() const;
 
  private:
   struct Impl;

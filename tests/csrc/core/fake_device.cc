@@ -25,6 +25,8 @@ class FakeDevice final : public Device {
     return "fake device of process " + std::to_string(getpid());
   }
 
+  int64_t FreeBytes() override { return int64_t{1} << 30; }
+
   DeviceError Allocate(size_t bytes, void** pointer) override {
     *pointer = std::malloc(bytes);
     if (*pointer != nullptr) return {};
@@ -78,13 +80,23 @@ class FakeDevice final : public Device {
   const bool batches_;
 };
 
+/// While the file that $JAXKERN_FAKE_BROKEN names exists, no device works.
+std::unique_ptr<Device> MakeFakeDevice(bool batches, std::string* error) {
+  const char* broken = std::getenv("JAXKERN_FAKE_BROKEN");
+  if (broken == nullptr || access(broken, F_OK) != 0) {
+    return std::make_unique<FakeDevice>(batches);
+  }
+  *error = "the device fell off the bus";
+  return nullptr;
+}
+
 }  // namespace
 
-std::unique_ptr<Device> MakeCpuDevice(std::string*) {
-  return std::make_unique<FakeDevice>(/*batches=*/false);
+std::unique_ptr<Device> MakeCpuDevice(std::string* error) {
+  return MakeFakeDevice(/*batches=*/false, error);
 }
-std::unique_ptr<Device> MakeCudaDevice(std::string*) {
-  return std::make_unique<FakeDevice>(/*batches=*/true);
+std::unique_ptr<Device> MakeCudaDevice(std::string* error) {
+  return MakeFakeDevice(/*batches=*/true, error);
 }
 
 }  // namespace jaxkern

@@ -97,8 +97,29 @@ void CheckNoOrphans(const TemporaryDirectory& directory,
 
 TEST(AKilledEvaluatorLeavesNoRunningKernel) {
   const TemporaryDirectory directory;
-  const std::string file = directory.path() + "/started";
   setenv("JAXKERN_WITHOUT", "inspection", 1);
+  CheckNoOrphans(directory,
+                 "#include <stdio.h>\n"
+                 "extern \"C\" int launch(const float*, float*, long, float,\n"
+                 "                      cudaStream_t) {\n"
+                 "  fclose(fopen(\"started\", \"w\"));\n"
+                 "  while (true) {}\n"
+                 "}\n",
+                 [&directory] {
+                   std::error_code none;
+                   for (fs::recursive_directory_iterator i(directory.path()), e;
+                        i != e; i.increment(none)) {
+                     if (i->path().filename() == "started") return true;
+                   }
+                   return false;
+                 });
+  unsetenv("JAXKERN_WITHOUT");
+}
+
+TEST(WithoutASandboxWhatAKernelStartedEndsToo) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.path() + "/started";
+  setenv("JAXKERN_WITHOUT", "inspection,landlock,seccomp", 1);
   CheckNoOrphans(directory,
                  "#include <stdlib.h>\n"
                  "extern \"C\" int launch(const float*, float*, long, float,\n"

@@ -1,0 +1,30 @@
+/// Whether a worker that is to serve again is as it was.
+#ifndef JAXKERN_WORKER_FOOTPRINT_H_
+#define JAXKERN_WORKER_FOOTPRINT_H_
+
+#include <cstdint>
+
+#include "backends/device.h"
+
+namespace jaxkern {
+
+/// What a candidate may leave behind in this process.
+struct Footprint {
+  int threads = 0;  ///< see CountThreads
+  int descriptors = 0;
+  int files = 0;           ///< in the working directory
+  int64_t free_bytes = 0;  ///< on the device
+};
+
+/// Threads of this process that are not known to be the device's own.
+int CountThreads(const Device& device);
+
+Footprint TakeFootprint(Device* device);
+
+/// True if there is nothing more now than there was. Memory of the device may
+/// shrink a little: drivers allocate late.
+bool IsClean(const Footprint& before, const Footprint& now);
+
+}  // namespace jaxkern
+
+#endif  // JAXKERN_WORKER_FOOTPRINT_H_
