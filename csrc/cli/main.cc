@@ -27,6 +27,7 @@ the verdicts; 2 for wrong usage; 1 if something else prevented it.
   --repetitions=N      timed launches per timed case (0: check only)
   --compile_timeout=S  seconds for one compilation (60)
   --run_timeout=S      seconds for all cases and repetitions (20)
+  --diagnose           look for the fault of a kernel that runs and fails
   --jobs=N             compilers at once (0: one per core)
   --compiler=PATH      nvcc, or the host compiler for the cpu device
   --cache_dir=DIR      compiled kernels ($JAXKERN_CACHE or ~/.cache/jaxkern)
@@ -87,6 +88,10 @@ Flags ParseFlags(int argc, char** argv) {
     const std::string argument = argv[i];
     if (argument.compare(0, 2, "--") != 0) {
       flags.files.push_back(argument);
+      continue;
+    }
+    if (argument == "--diagnose") {
+      flags.request.diagnose = true;
       continue;
     }
     const size_t equals = argument.find('=');

@@ -86,7 +86,10 @@ Pipeline::Pipeline(const Options& chosen,
       guard_(native_),
       cancel_(eventfd(0, EFD_CLOEXEC)),
       builder_(MakeToolchain(chosen), &cache_, guard_.scratch(), guard_.fd(),
-               cancel_.get()) {
+               cancel_.get()),
+      diagnostician_(chosen.device == "cpu" ? chosen.compiler : "",
+                     MakeWorkerSpec("cpu"), &cache_, guard_.scratch(),
+                     guard_.fd(), cancel_.get()) {
   RequireAtLeast(0, "compile_workers", options_.compile_workers);
   RequireAtLeast(1, "run_workers", options_.run_workers);
   std::promise<std::string> opened;
@@ -121,11 +124,10 @@ void Pipeline::Stop() {
   threads_.clear();
 }
 
-WorkerSpec Pipeline::MakeWorkerSpec() const {
-  const bool cpu = options_.device == "cpu";
+WorkerSpec Pipeline::MakeWorkerSpec(const std::string& device) const {
+  const bool cpu = device == "cpu";
   WorkerSpec spec;
-  spec.command.argv = {native_ + "/bin/jaxkern-worker",
-                       "--device=" + options_.device};
+  spec.command.argv = {native_ + "/bin/jaxkern-worker", "--device=" + device};
   spec.command.directory = guard_.scratch();
   spec.command.environment = ScrubbedEnvironment();
   spec.command.environment.push_back("TMPDIR=" + guard_.scratch());
@@ -150,6 +152,8 @@ void Pipeline::HostLoop() {
   while (const TaskPtr task = TakeHostTask(&check)) {
     if (!wanted_(task)) {
       deliver_(task);
+    } else if (task->undiagnosed) {
+      DiagnoseTask(task);
     } else if (check) {
       CheckTask(task);
     } else {
@@ -159,7 +163,7 @@ void Pipeline::HostLoop() {
 }
 
 void Pipeline::RunLoop(std::promise<std::string>* opened) {
-  Runner runner(MakeWorkerSpec());
+  Runner runner(MakeWorkerSpec(options_.device));
   if (opened != nullptr) {
     try {
       opened->set_value(runner.Open());
@@ -263,7 +267,22 @@ void Pipeline::CheckTask(const TaskPtr& task) {
     SetTimes(task->report, &task->result);
   }
   task->result.run_s += SecondsSince(start);
+  Finish(task);
+}
+
+void Pipeline::DiagnoseTask(const TaskPtr& task) {
+  task->result.diagnosis =
+      diagnostician_.Diagnose(task->request, *task->problem);
   deliver_(task);
+}
+
+void Pipeline::Finish(const TaskPtr& task) {
+  task->undiagnosed = task->request.diagnose && IsDiagnosable(task->result);
+  if (task->undiagnosed) {
+    Push(&to_check_, task);
+  } else {
+    deliver_(task);
+  }
 }
 
 void Pipeline::Fail(const TaskPtr& task, Status status,
@@ -271,7 +290,7 @@ void Pipeline::Fail(const TaskPtr& task, Status status,
   task->result.status = status;
   task->result.stage = stage;
   task->result.log = log;
-  deliver_(task);
+  Finish(task);
 }
 
 void Pipeline::Start(TaskPtr task) { Push(&to_build_, std::move(task)); }

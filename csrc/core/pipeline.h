@@ -15,6 +15,7 @@
 
 #include "core/builder.h"
 #include "core/cache.h"
+#include "core/diagnosis.h"
 #include "core/fd.h"
 #include "core/guard.h"
 #include "core/problem.h"
@@ -31,6 +32,7 @@ struct Task {
   Build build, baseline;
   Report report;
   Result result;
+  bool undiagnosed = false;  ///< has a result, but for its diagnosis
 };
 
 using TaskPtr = std::shared_ptr<Task>;
@@ -51,7 +53,7 @@ class Pipeline {
   std::string Describe() const;
 
  private:
-  WorkerSpec MakeWorkerSpec() const;
+  WorkerSpec MakeWorkerSpec(const std::string& device) const;
   void HostLoop();
   void RunLoop(std::promise<std::string>* opened);
   TaskPtr TakeHostTask(bool* check);
@@ -59,6 +61,9 @@ class Pipeline {
   void BuildTask(const TaskPtr& task);
   void RunTask(const TaskPtr& task, Runner* runner);
   void CheckTask(const TaskPtr& task);
+  void DiagnoseTask(const TaskPtr& task);
+  /// Delivers, perhaps after a diagnosis.
+  void Finish(const TaskPtr& task);
   void Push(std::deque<TaskPtr>* queue, TaskPtr task);
   void Fail(const TaskPtr& task, Status status, const std::string& stage,
             const std::string& log);
@@ -72,6 +77,7 @@ class Pipeline {
   Guard guard_;
   const Fd cancel_;  // readable when all must stop
   Builder builder_;
+  Diagnostician diagnostician_;
   std::string device_;  // as the first worker describes it
 
   std::mutex mutex_;

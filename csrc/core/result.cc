@@ -39,6 +39,7 @@ std::string ToJson(const Result& result) {
       {"status", StatusName(result.status)},
       {"stage", result.stage},
       {"log", result.log},
+      {"diagnosis", result.diagnosis},
       {"max_abs_error", result.max_abs_error},
       {"max_rel_error", result.max_rel_error},
       {"mismatches", result.mismatches},

@@ -97,6 +97,7 @@ Result FromDict(const py::dict& d) {
   r.status = ParseStatus(d["status"].cast<std::string>());
   r.stage = d["stage"].cast<std::string>();
   r.log = d["log"].cast<std::string>();
+  r.diagnosis = d["diagnosis"].cast<std::string>();
   r.max_abs_error = d["max_abs_error"].cast<double>();
   r.max_rel_error = d["max_rel_error"].cast<double>();
   r.mismatches = d["mismatches"].cast<int64_t>();
@@ -119,14 +120,16 @@ void BindRequest(py::module_* m) {
   const Request defaults;
   py::class_<Request>(*m, "Request")
       .def(py::init([](std::string problem, std::string source, int repetitions,
-                       double compile_timeout_s, double run_timeout_s) {
+                       double compile_timeout_s, double run_timeout_s,
+                       bool diagnose) {
              return Request{std::move(problem), std::move(source), repetitions,
-                            compile_timeout_s, run_timeout_s};
+                            compile_timeout_s,  run_timeout_s,     diagnose};
            }),
            py::arg("problem"), py::arg("source"),
            py::arg("repetitions") = defaults.repetitions,
            py::arg("compile_timeout_s") = defaults.compile_timeout_s,
-           py::arg("run_timeout_s") = defaults.run_timeout_s);
+           py::arg("run_timeout_s") = defaults.run_timeout_s,
+           py::arg("diagnose") = defaults.diagnose);
 }
 
 void BindResult(py::module_* m) {
@@ -139,6 +142,7 @@ void BindResult(py::module_* m) {
           "status", [](const Result& r) { return StatusName(r.status); })
       .def_readonly("stage", &Result::stage)
       .def_readonly("log", &Result::log)
+      .def_readonly("diagnosis", &Result::diagnosis)
       .def_readonly("max_abs_error", &Result::max_abs_error)
       .def_readonly("max_rel_error", &Result::max_rel_error)
       .def_readonly("mismatches", &Result::mismatches)

@@ -130,6 +130,7 @@ class Arguments {
       if (buffers_[i] == nullptr) {
         error = device_->Allocate(bytes, &buffers_[i]);
         if (error.code != 0) break;
+        device_->Expose(buffers_[i], values_[i].bytes);
       }
       error = values_[i].kind == Argument::Kind::kInput
                   ? device_->CopyIn(buffers_[i], inputs + values_[i].offset,

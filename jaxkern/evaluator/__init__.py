@@ -32,6 +32,8 @@ class Request(NamedTuple):
     repetitions: timed launches per timed case, up to 1000; 0 checks only.
     compile_timeout_s: seconds for the compilation.
     run_timeout_s: seconds for all cases and repetitions together.
+    diagnose: if the kernel runs and fails, look for its fault and say so in
+      `Result.diagnosis`.
   """
 
   task: Task | str | os.PathLike
@@ -39,6 +41,7 @@ class Request(NamedTuple):
   repetitions: int = 0
   compile_timeout_s: float = 60.0
   run_timeout_s: float = 20.0
+  diagnose: bool = False
 
 
 class Evaluator:

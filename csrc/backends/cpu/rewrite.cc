@@ -257,10 +257,10 @@ void RewriteDynamicShared(Tokens* tokens, size_t start, size_t at,
   // found once per OS thread: blocks on one OS thread share the memory.
   const std::string& variable = (*tokens)[name].text;
   const std::string text =
-      (inside ? "" : "static thread_local ") + Text(*tokens, start, name) +
+      (inside ? "" : "JAXKERN_PER_RUNNER ") + Text(*tokens, start, name) +
       "(*" + variable + ")" + Text(*tokens, close + 1, end) +
-      " = static_cast<decltype(" + variable + ")>(jaxkern_dynamic_shared())" +
-      Lines(Text(*tokens, name, close), false);
+      " = static_cast<decltype(" + variable + ")>(jaxkern_dynamic_shared(\"" +
+      variable + "\"))" + Lines(Text(*tokens, name, close), false);
   for (size_t i = start; i < end; ++i) {
     (*tokens)[i] = {Kind::kSpace, "", false};
   }

@@ -19,6 +19,12 @@ constexpr size_t kSharedPerBlockOptIn = 227 << 10;
 /// empty if nothing. Such a fault is not reset: the process must be replaced.
 std::string KernelFault();
 
+/// Whether this OS thread runs a CUDA thread.
+bool InKernel();
+
+/// Records a fault. In a kernel, ends its block and does not return.
+void RaiseFault(const std::string& message);
+
 /// Cores that kernels run on.
 int RuntimeThreads();
 

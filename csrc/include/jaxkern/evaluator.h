@@ -49,6 +49,9 @@ struct Request {
   int repetitions = 0;
   double compile_timeout_s = 60;
   double run_timeout_s = 20;  ///< all cases and repetitions together
+  /// If the candidate runs and fails, look for its fault (Result::diagnosis);
+  /// that takes another compilation and at most run_timeout_s.
+  bool diagnose = false;
 };
 
 /// What the compiler says the candidate's kernels use; the maximum over
@@ -63,6 +66,9 @@ struct Result {
   Status status = Status::kInfraError;
   std::string stage;  ///< "extract", "compile", "link", "run" or "check"
   std::string log;    ///< for a reader who can fix it; paths removed, bounded
+  /// One line with the fault that the cpu device's checker found: line, buffer,
+  /// thread. "" if none was found or Request::diagnose was not set.
+  std::string diagnosis;
   double max_abs_error = 0;
   double max_rel_error = 0;
   int64_t mismatches = 0;        ///< elements outside the tolerance

@@ -92,7 +92,7 @@ TEST(StaticSharedMemoryIsTheThreadsOfOneBlock) {
 
 TEST(DynamicSharedMemoryIsAPointer) {
   const std::string value =
-      " = static_cast<decltype(s)>(jaxkern_dynamic_shared());";
+      " = static_cast<decltype(s)>(jaxkern_dynamic_shared(\"s\"));";
   for (const std::string declaration :
        {"extern __shared__ float s[];", "__shared__ extern float s[];",
         "extern __shared__ __align__(16) float s[];",
@@ -113,7 +113,7 @@ TEST(DynamicSharedMemoryAtFileScopeIsOnePointerPerOsThread) {
        {"%", "namespace a { % }", "namespace { % }", "extern \"C\" { % }"}) {
     std::string source = scope;
     source.replace(source.find('%'), 1, "extern __shared__ float s[];");
-    CHECK_HAS(RewriteCuda(source), "static thread_local");
+    CHECK_HAS(RewriteCuda(source), "JAXKERN_PER_RUNNER ");
   }
 }
 

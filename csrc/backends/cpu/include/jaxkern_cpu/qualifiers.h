@@ -23,4 +23,11 @@
 #define __align__(n) __attribute__((aligned(n)))
 #define __builtin_align__(n) __attribute__((aligned(n)))
 #define __restrict __restrict__
+// Found once per OS thread that runs blocks; checked builds have one, and what
+// is thread-local there is shared memory.
+#ifdef JAXKERN_CHECK
+#define JAXKERN_PER_RUNNER static
+#else
+#define JAXKERN_PER_RUNNER static thread_local
+#endif
 // `__shared__` itself is rewritten: see rewrite.h.

@@ -7,6 +7,9 @@
 #include "types.h"
 
 #define JAXKERN_EXPORT __attribute__((visibility("default")))
+/// For what touches a kernel's memory in its name: the checker then names the
+/// line in the candidate.
+#define JAXKERN_INLINE inline __attribute__((always_inline))
 #define JAXKERN_TLS \
   extern __thread JAXKERN_EXPORT __attribute__((tls_model("initial-exec")))
 
@@ -45,7 +48,8 @@ JAXKERN_EXPORT unsigned jaxkern_gather(unsigned mask, uint64_t value,
 JAXKERN_EXPORT unsigned jaxkern_lane();
 /// Lanes of this warp that wait at the same line when nothing else can run.
 JAXKERN_EXPORT unsigned jaxkern_activemask(int line);
-JAXKERN_EXPORT void* jaxkern_dynamic_shared();
+/// `name` is the candidate's for it; may be null.
+JAXKERN_EXPORT void* jaxkern_dynamic_shared(const char* name);
 JAXKERN_EXPORT size_t jaxkern_dynamic_shared_size();
 JAXKERN_EXPORT void jaxkern_trap(const char* message) __attribute__((noreturn));
 }

@@ -1,0 +1,271 @@
+#include "backends/cpu/checker.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/check_symbols.h"
+#include "backends/cpu/runtime.h"
+
+namespace jaxkern {
+namespace {
+
+constexpr size_t kFiberStack = 128 << 10;
+constexpr size_t kHostStack = size_t{8} << 20;
+constexpr size_t kPage = 4096;
+
+/// threadIdx and its kind, which kernels read all the time.
+bool IsIndex(uintptr_t address) {
+  const auto in = [address](const void* variable, size_t bytes) {
+    return address - uintptr_t(variable) < bytes;
+  };
+  return in(&threadIdx, sizeof threadIdx) || in(&blockIdx, sizeof blockIdx) ||
+         in(&blockDim, sizeof blockDim) || in(&gridDim, sizeof gridDim) ||
+         in(&jaxkern_row_end, sizeof jaxkern_row_end);
+}
+
+bool IsMapped(uintptr_t address) {
+  void* page = reinterpret_cast<void*>(address / kPage * kPage);
+  return msync(page, kPage, MS_ASYNC) == 0;
+}
+
+}  // namespace
+
+Checker* Checker::active_ = nullptr;
+
+void Checker::TurnOn(const void* inside) {
+  // Never freed: candidates' exit handlers may still come by.
+  if (active_ == nullptr) active_ = new Checker(inside);
+}
+
+Checker::Checker(const void* inside) {
+  const LibraryVariables library = ReadVariables(inside);
+  base_ = library.base;
+  for (const Variable& variable : library.variables) {
+    Region* region = memory_.Add(
+        variable.address, variable.bytes,
+        variable.shared ? Region::Kind::kShared : Region::Kind::kVariable);
+    region->name = variable.name;
+    region->host = region->initialised = !variable.shared;
+  }
+  dynamic_ = memory_.Allocate(kSharedPerBlockOptIn);
+  dynamic_->kind = Region::Kind::kShared;
+  dynamic_->name = "dynamic shared memory";
+}
+
+unsigned Checker::Thread() const {
+  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+
+void* Checker::Allocate(size_t bytes, bool host, const void* caller) {
+  Region* region = memory_.Allocate(bytes);
+  if (region == nullptr) return nullptr;
+  region->host = host;
+  region->allocated = Pc(caller);
+  return reinterpret_cast<void*>(region->begin);
+}
+
+void Checker::Argument(const void* buffer, const char* name, size_t element,
+                       bool input) {
+  Region* region = memory_.Find(uintptr_t(buffer));
+  if (region == nullptr) return;
+  region->name = name;
+  region->element = element;
+  region->input = input;
+}
+
+void Checker::Expose(const void* pointer, size_t bytes) {
+  Region* region = memory_.Find(uintptr_t(pointer));
+  if (region != nullptr && region->block != 0) {
+    memory_.Narrow(region, uintptr_t(pointer), bytes);
+  }
+}
+
+void Checker::MarkInitialised(const void* pointer, size_t bytes) {
+  Region* region = memory_.Find(uintptr_t(pointer));
+  if (region != nullptr) region->MarkInitialised(uintptr_t(pointer), bytes);
+}
+
+void Checker::StartLaunch(size_t shared, const void* frame) {
+  host_stack_ = uintptr_t(frame);
+  dynamic_->bytes = shared;
+  dynamic_->Forget();
+  order_.StartLaunch();
+}
+
+bool Checker::IsOwnStack(uintptr_t address, const void* frame) const {
+  return address - (uintptr_t(frame) - kPage) < kFiberStack + kPage ||
+         address - host_stack_ < kHostStack;
+}
+
+void Checker::Access(const volatile void* address, size_t bytes, int how,
+                     const void* caller, const void* frame) {
+  Settle();
+  Now now{uintptr_t(address), bytes, how, Pc(caller), 0};
+  if (bytes == 0 || IsIndex(now.address)) return;
+  if (!InKernel()) {
+    const Region* region = memory_.Find(now.address);
+    if (region && !region->host) {
+      Find(Place(now.pc) + ": host code " + (now.write() ? "writes" : "reads") +
+           " device memory: " + Name(*region, now.address, bytes));
+    }
+    return;
+  }
+  if (IsOwnStack(now.address, frame)) return;
+  now.thread = Thread();
+  Region* region = memory_.Find(now.address);
+  if (region == nullptr) return Outside(now);
+  Inside(region, now);
+}
+
+void Checker::Outside(const Now& now) {
+  const Region* region = memory_.Near(now.address);
+  if (region != nullptr) return Find(OutOfBounds(*region, now));
+  const char* verb = now.write() ? "write" : "read";
+  if (now.address < (64 << 10)) {
+    return Find(Place(now.pc) + ": " + verb + " through a null pointer by " +
+                Who() + overflow_);
+  }
+  // Memory of others may be a constant of the library, or from the heap.
+  if (IsMapped(now.address)) return;
+  Find(Place(now.pc) + ": " + verb + " far outside every buffer by " + Who() +
+       overflow_);
+}
+
+void Checker::Inside(Region* region, const Now& now) {
+  if (region->end() - now.address < now.bytes) {
+    return Find(OutOfBounds(*region, now));
+  }
+  const auto name = [&] { return Name(*region, now.address, now.bytes); };
+  if (region->freed) {
+    return Find(Place(now.pc) + ": use of " + name() + " after cudaFree by " +
+                Who());
+  }
+  if (!(now.how & JAXKERN_UNALIGNED) && now.address % now.bytes != 0) {
+    return Find(Place(now.pc) + ": misaligned " + std::to_string(now.bytes) +
+                "-byte " + (now.write() ? "write" : "read") + " of " + name() +
+                ", whose address is not a multiple of " +
+                std::to_string(now.bytes) + ", by " + Who());
+  }
+  if (now.write() && region->input) {
+    return Find(Place(now.pc) + ": write to " + name() + ", an input, by " +
+                Who());
+  }
+  const bool shared = region->kind == Region::Kind::kShared;
+  Now seen = now;
+  if ((now.how & JAXKERN_VOLATILE) && !shared) seen.how |= JAXKERN_ATOMIC;
+  size_t count;
+  Cell* cells = region->First(now.address, now.bytes, &count);
+  for (size_t i = 0; i < count; ++i) {
+    Touch(region, &cells[i], now.address + i * (now.bytes / count), seen);
+  }
+  if (seen.atomic()) order_.Synchronise(now.thread);
+}
+
+void Checker::Touch(Region* region, Cell* cell, uintptr_t address,
+                    const Now& now) {
+  const bool shared = region->kind == Region::Kind::kShared;
+  const bool written =
+      shared
+          ? cell->write.block != 0 && order_.InBlock(cell->write)
+          : region->initialised || cell->initialised || cell->write.block != 0;
+  if (now.reads() && !written) {
+    Suggest(kUninitialised,
+            Place(now.pc) + ": read of " +
+                Name(*region, address, std::min<size_t>(now.bytes, 4)) +
+                ", which " + (shared ? "no thread of the block" : "nothing") +
+                " has written yet, by " + Who());
+  }
+  if (!(now.how & JAXKERN_VOLATILE) || shared) {
+    AgainstWrite(region, *cell, address, now);
+    if (now.write()) AgainstReads(region, *cell, address, now);
+  }
+  Remember(cell, now);
+}
+
+void Checker::AgainstWrite(Region* region, const Cell& cell, uintptr_t address,
+                           const Now& now) {
+  const Record& write = cell.write;
+  if ((write.atomic && now.atomic()) || order_.Before(write, now.thread)) {
+    return;
+  }
+  const bool shared = region->kind == Region::Kind::kShared;
+  if (shared && !order_.InBlock(write)) return;  // another block's memory
+  const std::string race = Race(*region, address, write, true, now);
+  if (now.write() && !now.atomic()) {
+    Suspect(now, race);
+  } else if (write.atomic) {
+    if (shared) Suggest(kAtomicRace, race);
+  } else {
+    Find(race);
+  }
+}
+
+void Checker::AgainstReads(Region* region, const Cell& cell, uintptr_t address,
+                           const Now& now) {
+  const bool shared = region->kind == Region::Kind::kShared;
+  for (const Record& read : cell.reads) {
+    if ((read.atomic && now.atomic()) || order_.Before(read, now.thread) ||
+        (shared && !order_.InBlock(read))) {
+      continue;
+    }
+    const std::string race = Race(*region, address, read, false, now);
+    if (!now.atomic()) {
+      Suspect(now, race);
+    } else if (shared) {
+      Suggest(kAtomicRace, race);
+    }
+    return;
+  }
+}
+
+void Checker::Remember(Cell* cell, const Now& now) {
+  const Record record = order_.Now(now.thread, now.pc, now.atomic());
+  if (now.write()) {
+    *cell = {record, {}, true};
+    return;
+  }
+  // Two readers are enough: whoever writes conflicts with one of them.
+  for (Record& read : cell->reads) {
+    if (order_.Before(read, now.thread)) {
+      read = record;
+      return;
+    }
+  }
+}
+
+void Checker::Suspect(const Now& now, const std::string& race) {
+  if (pending_.bytes != 0) return;
+  pending_.address = now.address;
+  pending_.bytes = std::min(now.bytes, sizeof pending_.before);
+  pending_.finding = race;
+  std::memcpy(pending_.before, reinterpret_cast<void*>(now.address),
+              pending_.bytes);
+}
+
+void Checker::SettlePending() {
+  const size_t bytes = pending_.bytes;
+  pending_.bytes = 0;
+  if (std::memcmp(pending_.before, reinterpret_cast<void*>(pending_.address),
+                  bytes) != 0) {
+    Find(pending_.finding);
+  }
+}
+
+void Checker::Find(const std::string& text) {
+  pending_.bytes = 0;
+  RaiseFault(kFindingMark + text);
+}
+
+void Checker::Suggest(Rank rank, const std::string& text) {
+  if (rank <= rank_) return;
+  rank_ = rank;
+  hint_ = text;
+}
+
+std::string Checker::Hint() const {
+  return hint_.empty() ? "" : kHintMark + hint_;
+}
+
+}  // namespace jaxkern
