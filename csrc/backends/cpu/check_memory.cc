@@ -12,7 +12,7 @@ constexpr size_t kPage = 4096;
 // was.
 constexpr size_t kGuard = size_t{16} << 20;
 constexpr size_t kFreedKept = 16;
-// A cell is 18 times what it describes.
+// A cell is 24 times what it describes.
 constexpr size_t kFollowed = size_t{8} << 20;
 // Around static shared memory, where the neighbours are not ours.
 constexpr size_t kNearShared = 1024;

@@ -16,7 +16,9 @@ namespace jaxkern {
 
 /// What is known of a few bytes.
 struct Cell {
-  Record write, reads[2];  ///< the last write, and reads since by two threads
+  Record write, update;  ///< the last write, and the last atomic since
+  Record reads[2];       ///< by two threads since the write
+  uint32_t serial = 0;   ///< of the last block that touched it
   bool initialised = false;
 };
 

@@ -41,6 +41,7 @@ class Order {
   /// its own accesses and for no access.
   bool Before(const Record& earlier, unsigned thread) const;
 
+  uint32_t block() const { return block_; }
   bool InBlock(const Record& record) const { return record.block == block_; }
   /// Position in the launch of the block that made a record of this launch.
   uint32_t BlockIndex(const Record& record) const {

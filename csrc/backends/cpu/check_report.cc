@@ -111,9 +111,9 @@ std::string Checker::OutOfBounds(const Region& region, const Now& now) const {
 std::string Checker::Race(const Region& region, uintptr_t address,
                           const Record& earlier, bool earlier_write,
                           const Now& now) const {
-  const auto verb = [](bool write, bool atomic) {
-    return std::string(atomic ? "atomically " : "") +
-           (write ? "written" : "read");
+  const auto verb = [](bool write, bool atomic) -> std::string {
+    if (atomic) return "updated atomically";
+    return write ? "written" : "read";
   };
   std::string text =
       Place(now.pc) + ": race on " + Name(region, address, now.bytes) + ": " +

@@ -166,11 +166,10 @@ void Checker::Inside(Region* region, const Now& now) {
 void Checker::Touch(Region* region, Cell* cell, uintptr_t address,
                     const Now& now) {
   const bool shared = region->kind == Region::Kind::kShared;
-  const bool written =
-      shared
-          ? cell->write.block != 0 && order_.InBlock(cell->write)
-          : region->initialised || cell->initialised || cell->write.block != 0;
-  if (now.reads() && !written) {
+  // Of shared memory, the blocks before have left nothing.
+  if (shared && cell->serial != order_.block()) *cell = Cell();
+  cell->serial = order_.block();
+  if (now.reads() && !cell->initialised && !region->initialised) {
     Suggest(kUninitialised,
             Place(now.pc) + ": read of " +
                 Name(*region, address, std::min<size_t>(now.bytes, 4)) +
@@ -179,6 +178,7 @@ void Checker::Touch(Region* region, Cell* cell, uintptr_t address,
   }
   if (!(now.how & JAXKERN_VOLATILE) || shared) {
     AgainstWrite(region, *cell, address, now);
+    if (!now.atomic()) AgainstUpdate(region, *cell, address, now);
     if (now.write()) AgainstReads(region, *cell, address, now);
   }
   Remember(cell, now);
@@ -186,34 +186,34 @@ void Checker::Touch(Region* region, Cell* cell, uintptr_t address,
 
 void Checker::AgainstWrite(Region* region, const Cell& cell, uintptr_t address,
                            const Now& now) {
-  const Record& write = cell.write;
-  if ((write.atomic && now.atomic()) || order_.Before(write, now.thread)) {
-    return;
-  }
-  const bool shared = region->kind == Region::Kind::kShared;
-  if (shared && !order_.InBlock(write)) return;  // another block's memory
-  const std::string race = Race(*region, address, write, true, now);
+  if (order_.Before(cell.write, now.thread)) return;
+  const std::string race = Race(*region, address, cell.write, true, now);
   if (now.write() && !now.atomic()) {
     Suspect(now, race);
-  } else if (write.atomic) {
-    if (shared) Suggest(kAtomicRace, race);
   } else {
     Find(race);
   }
 }
 
+void Checker::AgainstUpdate(Region* region, const Cell& cell, uintptr_t address,
+                            const Now& now) {
+  if (order_.Before(cell.update, now.thread)) return;
+  const std::string race = Race(*region, address, cell.update, true, now);
+  if (now.write()) {
+    Suspect(now, race);
+  } else if (region->kind == Region::Kind::kShared) {
+    Suggest(kAtomicRace, race);  // a look before an atomic may be meant
+  }
+}
+
 void Checker::AgainstReads(Region* region, const Cell& cell, uintptr_t address,
                            const Now& now) {
-  const bool shared = region->kind == Region::Kind::kShared;
   for (const Record& read : cell.reads) {
-    if ((read.atomic && now.atomic()) || order_.Before(read, now.thread) ||
-        (shared && !order_.InBlock(read))) {
-      continue;
-    }
+    if (order_.Before(read, now.thread)) continue;
     const std::string race = Race(*region, address, read, false, now);
     if (!now.atomic()) {
       Suspect(now, race);
-    } else if (shared) {
+    } else if (region->kind == Region::Kind::kShared) {
       Suggest(kAtomicRace, race);
     }
     return;
@@ -222,13 +222,16 @@ void Checker::AgainstReads(Region* region, const Cell& cell, uintptr_t address,
 
 void Checker::Remember(Cell* cell, const Now& now) {
   const Record record = order_.Now(now.thread, now.pc, now.atomic());
-  if (now.write()) {
-    *cell = {record, {}, true};
-    return;
-  }
-  // Two readers are enough: whoever writes conflicts with one of them.
-  for (Record& read : cell->reads) {
-    if (order_.Before(read, now.thread)) {
+  if (now.write()) cell->initialised = true;
+  if (now.atomic()) {
+    cell->update = record;
+  } else if (now.write()) {
+    cell->write = record;
+    cell->update = cell->reads[0] = cell->reads[1] = Record();
+  } else {
+    // Two readers are enough: whoever writes conflicts with one of them.
+    for (Record& read : cell->reads) {
+      if (!order_.Before(read, now.thread)) continue;
       read = record;
       return;
     }

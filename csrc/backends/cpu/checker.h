@@ -104,6 +104,8 @@ class Checker {
   void Touch(Region* region, Cell* cell, uintptr_t address, const Now& now);
   void AgainstWrite(Region* region, const Cell& cell, uintptr_t address,
                     const Now& now);
+  void AgainstUpdate(Region* region, const Cell& cell, uintptr_t address,
+                     const Now& now);
   void AgainstReads(Region* region, const Cell& cell, uintptr_t address,
                     const Now& now);
   void Remember(Cell* cell, const Now& now);
