@@ -54,6 +54,7 @@ def test_one_json_object_per_kernel_in_order(bundle, cache_dir, tmp_path):
     "status",
     "stage",
     "log",
+    "diagnosis",
     "max_abs_error",
     "max_rel_error",
     "mismatches",

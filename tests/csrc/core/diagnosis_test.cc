@@ -1,13 +1,19 @@
 #include "core/diagnosis.h"
 
+#include "bundle.h"
 #include "check.h"
 
 namespace {
 
+using jaxkern::Evaluator;
 using jaxkern::FillPlaces;
 using jaxkern::IsDiagnosable;
+using jaxkern::Options;
+using jaxkern::Request;
 using jaxkern::Result;
 using jaxkern::Status;
+using jaxkern::testing::TemporaryDirectory;
+using jaxkern::testing::WriteScaleBundle;
 
 constexpr char kLines[] =
     "0x0000000000001a2b\n"
@@ -16,6 +22,25 @@ constexpr char kLines[] =
     "/tmp/scratch/kernel.cu:30\n"
     "0x0000000000000010\n"
     "??:0\n";
+
+/// The verdict on a launch that returns this, on a device without a checker;
+/// the fake cpu device finds faults by what a launch returns.
+Result Returning(const std::string& value, bool diagnose) {
+  TemporaryDirectory bundle, cache;
+  WriteScaleBundle(bundle);
+  Options options;
+  options.device = "cuda";
+  options.cache_dir = cache.path();
+  Evaluator evaluator(options);
+  Request request;
+  request.problem = bundle.path();
+  request.source =
+      "extern \"C\" int launch(const float*, float*, long n, float, "
+      "cudaStream_t) { return " +
+      value + "; }\n";
+  request.diagnose = diagnose;
+  return evaluator.Evaluate({request})[0];
+}
 
 TEST(AnAddressIsTheInnermostLineInTheSource) {
   CHECK_EQ(FillPlaces("{F:1a2b}: a race at {L:1a2b}", "kernel.cu", kLines),
@@ -50,6 +75,21 @@ TEST(WhatNeverRanHasNoDiagnosis) {
   result.status = Status::kTimeout;
   result.stage = "compile";
   CHECK(!IsDiagnosable(result));
+}
+
+TEST(TheCpuDeviceExaminesWhatFailedOnAnother) {
+  const Result result = Returning("10000", true);
+  CHECK(result.status == Status::kLaunchError);
+  CHECK_EQ(result.diagnosis, "kernel.cc: a fault, in case n=2, a=2.0");
+  CHECK_EQ(Returning("10000", false).diagnosis, "");
+  CHECK_EQ(Returning("5", true).diagnosis, "");
+}
+
+TEST(AFaultCountsMoreThanAHintFromASmallerCase) {
+  CHECK_EQ(Returning("n == 2 ? 10001 : 10000", true).diagnosis,
+           "kernel.cc: a fault, in case n=3, a=2.0");
+  CHECK_EQ(Returning("10001", true).diagnosis,
+           "perhaps a fault, in case n=2, a=2.0");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A device in 60 lines: host memory, and a launch is a call. As "cuda" it shows
-// what a device does whose workers are kept.
+// A device in 70 lines: host memory, and a launch is a call. As "cuda" it shows
+// what a device does whose workers are kept, as "cpu" what a checker may say.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -12,9 +12,12 @@ namespace {
 
 constexpr int kMemoryAllocation = 2;
 constexpr int kIllegalAddress = 700;
+constexpr int kFinding = 10000, kHint = 10001;
 
 class FakeDevice final : public Device {
  public:
+  explicit FakeDevice(bool checks) : checks_(checks) {}
+
   std::string Describe() const override {
     return "fake device of process " + std::to_string(getpid());
   }
@@ -40,6 +43,12 @@ class FakeDevice final : public Device {
 
   DeviceError Run(Entry entry, void** arguments, int* returned) override {
     *returned = entry(arguments, nullptr);
+    if (checks_ && *returned == kFinding) {
+      return {*returned, "finding: {F:10}: a fault", false, true, false};
+    }
+    if (checks_ && *returned == kHint) {
+      return {*returned, "hint: perhaps a fault", false, true, false};
+    }
     if (*returned != kIllegalAddress) return {};
     return {kIllegalAddress, "illegal address", false, true, false};
   }
@@ -52,15 +61,18 @@ class FakeDevice final : public Device {
     }
     return {};
   }
+
+ private:
+  const bool checks_;
 };
 
 }  // namespace
 
 std::unique_ptr<Device> MakeCpuDevice(std::string*) {
-  return std::make_unique<FakeDevice>();
+  return std::make_unique<FakeDevice>(true);
 }
 std::unique_ptr<Device> MakeCudaDevice(std::string*) {
-  return std::make_unique<FakeDevice>();
+  return std::make_unique<FakeDevice>(false);
 }
 
 }  // namespace jaxkern
