@@ -12,8 +12,6 @@
 namespace jaxkern {
 namespace {
 
-// Virtual memory; only what a thread touches becomes real.
-constexpr size_t kStackBytes = 128 << 10;
 constexpr size_t kSharedAlignment = 1024;
 
 /// "3 threads (0-1, 40)": their numbers in the block, ascending.
@@ -116,18 +114,19 @@ Fiber* BlockRunner::TakeIdle() {
   // Never freed: fibers outlive launches, and destroying a parked one would
   // unwind through the candidate's frames.
   auto* fiber = new Fiber;
-  fiber->context = boost::context::fiber(
-      std::allocator_arg,
-      boost::context::protected_fixedsize_stack(kStackBytes),
-      [this, fiber](boost::context::fiber&& main) {
-        main_ = std::move(main);
-        for (;;) {
-          launch_->threads(launch_->kernel);
-          idle_.push_back(fiber);
-          main_ = std::move(main_).resume();
-        }
-        return std::move(main_);
-      });
+  fiber->context =
+      boost::context::fiber(std::allocator_arg,
+                            boost::context::protected_fixedsize_stack(
+                                checker_ ? kCheckedStackBytes : kStackBytes),
+                            [this, fiber](boost::context::fiber&& main) {
+                              main_ = std::move(main);
+                              for (;;) {
+                                launch_->threads(launch_->kernel);
+                                idle_.push_back(fiber);
+                                main_ = std::move(main_).resume();
+                              }
+                              return std::move(main_);
+                            });
   return fiber;
 }
 

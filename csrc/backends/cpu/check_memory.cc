@@ -12,8 +12,8 @@ constexpr size_t kPage = 4096;
 // was.
 constexpr size_t kGuard = size_t{16} << 20;
 constexpr size_t kFreedKept = 16;
-// A cell is 24 times what it describes.
-constexpr size_t kFollowed = size_t{8} << 20;
+// Of a region: 100 MB. Larger ones are checked for bounds alone.
+constexpr size_t kCells = size_t{1} << 20;
 // Around static shared memory, where the neighbours are not ours.
 constexpr size_t kNearShared = 1024;
 
@@ -23,13 +23,16 @@ size_t RoundUp(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 Cell* Region::First(uintptr_t address, size_t n, size_t* count) {
   *count = 0;
-  if (bytes > kFollowed) return nullptr;
-  if (cells_.empty()) cells_.resize((bytes + 3) >> shift_);
   const size_t offset = address - begin;
   // Neighbouring bytes may belong to different threads.
-  while (shift_ > 0 && (offset | n) & ((size_t{1} << shift_) - 1)) {
-    Refine(shift_ - 1);
+  unsigned shift = shift_;
+  while (shift > 0 && (offset | n) & ((size_t{1} << shift) - 1)) --shift;
+  if ((bytes >> shift) > kCells) {
+    initialised = true;  // for all we know
+    return nullptr;
   }
+  if (cells_.empty()) cells_.resize((bytes + 3) >> shift_);
+  if (shift != shift_) Refine(shift);
   *count = n >> shift_;
   return &cells_[offset >> shift_];
 }

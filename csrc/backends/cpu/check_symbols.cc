@@ -15,7 +15,7 @@ extern "C" void* __tls_get_addr(void* index);
 namespace jaxkern {
 namespace {
 
-/// "kernel(float*)::tile" is "tile"; a lambda's or guard's variable is "".
+/// "kernel(float*)::tile" is "tile"; what has no name is "".
 std::string PlainName(const char* mangled) {
   int failed = 0;
   char* plain = abi::__cxa_demangle(mangled, nullptr, nullptr, &failed);
@@ -81,7 +81,8 @@ LibraryVariables ReadVariables(const void* inside) {
           type == STT_OBJECT && symbol.st_shndx < header->e_shnum &&
           (sections[symbol.st_shndx].sh_flags & SHF_WRITE) != 0;
       if (symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
-      const std::string name = PlainName(names + symbol.st_name);
+      std::string name = PlainName(names + symbol.st_name);
+      if (shared && name.empty()) name = "shared memory";
       if ((!shared && !writable) || name.empty()) continue;
       library.variables.push_back(
           {name, (shared ? locals : library.base) + symbol.st_value,

@@ -11,7 +11,6 @@
 namespace jaxkern {
 namespace {
 
-constexpr size_t kFiberStack = 128 << 10;
 constexpr size_t kHostStack = size_t{8} << 20;
 constexpr size_t kPage = 4096;
 
@@ -61,7 +60,8 @@ unsigned Checker::Thread() const {
 void* Checker::Allocate(size_t bytes, bool host, const void* caller) {
   Region* region = memory_.Allocate(bytes);
   if (region == nullptr) return nullptr;
-  region->host = host;
+  // What host code does to it goes partly unseen.
+  region->host = region->initialised = host;
   region->allocated = Pc(caller);
   return reinterpret_cast<void*>(region->begin);
 }
@@ -95,7 +95,7 @@ void Checker::StartLaunch(size_t shared, const void* frame) {
 }
 
 bool Checker::IsOwnStack(uintptr_t address, const void* frame) const {
-  return address - (uintptr_t(frame) - kPage) < kFiberStack + kPage ||
+  return address - (uintptr_t(frame) - kPage) < kCheckedStackBytes + kPage ||
          address - host_stack_ < kHostStack;
 }
 
@@ -128,7 +128,11 @@ void Checker::Outside(const Now& now) {
                 Who() + overflow_);
   }
   // Memory of others may be a constant of the library, or from the heap.
-  if (IsMapped(now.address)) return;
+  if (now.address / kPage == others_page_) return;
+  if (IsMapped(now.address)) {
+    others_page_ = now.address / kPage;
+    return;
+  }
   Find(Place(now.pc) + ": " + verb + " far outside every buffer by " + Who() +
        overflow_);
 }

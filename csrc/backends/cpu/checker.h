@@ -126,7 +126,8 @@ class Checker {
   CheckMemory memory_;
   Order order_;
   Region* dynamic_ = nullptr;
-  uintptr_t host_stack_ = 0;  // kernels' arguments lie above
+  uintptr_t host_stack_ = 0;   // kernels' arguments lie above
+  uintptr_t others_page_ = 0;  // in use, but not by what we know
   Pending pending_;
   Rank rank_ = kNothing;
   std::string hint_, overflow_;
