@@ -24,6 +24,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kAddressTimeout = 10;
+// Of the time for all runs, how much passes before a kernel counts as endless.
+constexpr double kEndless = 0.8;
 
 size_t Bytes(const Case& c) {
   size_t bytes = 0;
@@ -163,22 +165,34 @@ Builder* Diagnostician::GetBuilder(std::string* error) {
 }
 
 std::string Diagnostician::Diagnose(const Request& request,
-                                    const Problem& problem) {
+                                    const Problem& problem, bool endless) {
   std::string error;
   Builder* builder = GetBuilder(&error);
   if (builder == nullptr) return "no diagnosis: " + error;
   const Build build =
       builder->Make(request.source, problem, request.compile_timeout_s);
   if (build.status != Status::kOk) return "";
-  const std::string found = Examine(build, request, problem);
+  const std::string found = Examine(build, request, problem, endless);
   return found.empty() ? "" : Resolve(found, build);
 }
 
 std::string Diagnostician::Examine(const Build& build, const Request& request,
-                                   const Problem& problem) {
+                                   const Problem& problem, bool endless) const {
   const auto start = Clock::now();
   std::string hint;
-  Runner runner(spec_);
+  WorkerSpec spec = spec_;
+  if (endless) {
+    const auto until =
+        start +
+        std::chrono::duration_cast<Clock::duration>(
+            std::chrono::duration<double>(kEndless * request.run_timeout_s));
+    spec.command.environment.push_back(
+        std::string(kCheckUntil) + "=" +
+        std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                           until.time_since_epoch())
+                           .count()));
+  }
+  Runner runner(spec);
   for (size_t index : BySize(problem)) {
     const Problem one = OnlyCase(problem, index);
     RunRequest run;

@@ -32,14 +32,16 @@ class Diagnostician {
                 std::string scratch, int guard, int cancel);
 
   /// One line, "" if nothing was found. Takes no longer than the request's
-  /// timeouts. Thread safe; the calling thread must outlive the call's workers.
-  std::string Diagnose(const Request& request, const Problem& problem);
+  /// timeouts. `endless`: the candidate timed out, so where it still runs is a
+  /// finding. Thread safe.
+  std::string Diagnose(const Request& request, const Problem& problem,
+                       bool endless);
 
  private:
   /// Made when first needed; null without a usable compiler, *error says why.
   Builder* GetBuilder(std::string* error);
   std::string Examine(const Build& build, const Request& request,
-                      const Problem& problem);
+                      const Problem& problem, bool endless) const;
   std::string Resolve(const std::string& text, const Build& build) const;
 
   const std::string compiler_;

@@ -13,6 +13,10 @@ inline constexpr char kFindingMark[] = "finding: ";
 /// What may be a fault, in a run without one.
 inline constexpr char kHintMark[] = "hint: ";
 
+/// In a worker's environment: when the checker takes a kernel that still runs
+/// for an endless one, in nanoseconds of the monotonic clock.
+inline constexpr char kCheckUntil[] = "JAXKERN_CHECK_UNTIL";
+
 }  // namespace jaxkern
 
 #endif  // JAXKERN_CORE_FINDING_H_

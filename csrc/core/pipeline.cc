@@ -184,11 +184,14 @@ void Pipeline::RunLoop(std::promise<std::string>* opened) {
 TaskPtr Pipeline::TakeHostTask(bool* check) {
   std::unique_lock<std::mutex> lock(mutex_);
   host_work_.wait(lock, [this] {
-    return stopping_ || !to_check_.empty() || !to_build_.empty();
+    return stopping_ || !to_check_.empty() || !to_build_.empty() ||
+           !to_diagnose_.empty();
   });
   if (stopping_) return nullptr;
   *check = !to_check_.empty();  // nearly done goes first
-  std::deque<TaskPtr>& queue = *check ? to_check_ : to_build_;
+  std::deque<TaskPtr>& queue = *check               ? to_check_
+                               : !to_build_.empty() ? to_build_
+                                                    : to_diagnose_;
   TaskPtr task = std::move(queue.front());
   queue.pop_front();
   return task;
@@ -271,15 +274,16 @@ void Pipeline::CheckTask(const TaskPtr& task) {
 }
 
 void Pipeline::DiagnoseTask(const TaskPtr& task) {
-  task->result.diagnosis =
-      diagnostician_.Diagnose(task->request, *task->problem);
+  task->result.diagnosis = diagnostician_.Diagnose(
+      task->request, *task->problem,
+      /*endless=*/task->result.status == Status::kTimeout);
   deliver_(task);
 }
 
 void Pipeline::Finish(const TaskPtr& task) {
   task->undiagnosed = task->request.diagnose && IsDiagnosable(task->result);
   if (task->undiagnosed) {
-    Push(&to_check_, task);
+    Push(&to_diagnose_, task);
   } else {
     deliver_(task);
   }

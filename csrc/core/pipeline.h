@@ -83,7 +83,7 @@ class Pipeline {
   std::mutex mutex_;
   std::condition_variable host_work_, run_work_;
   bool stopping_ = false;
-  std::deque<TaskPtr> to_build_, to_run_, to_check_;
+  std::deque<TaskPtr> to_build_, to_run_, to_check_, to_diagnose_;
   std::vector<std::thread> threads_;
 };
 

@@ -293,6 +293,23 @@ def test_right_kernel_and_kernel_without_request_have_no_diagnosis(
   assert asked.to_dict()["diagnosis"] == asked.diagnosis
 
 
+def test_an_endless_kernel_is_found_where_it_still_runs(evaluator, task):
+  wait = (
+    "__shared__ volatile int ready;\n  if (i == 0) ready = 0;\n"
+    "  if (i == 0) while (!ready);\n  if (i == 1) ready = 1;"
+  )
+  wrong = KERNEL.replace("if (i < n) y[i] = a * x[i];", wait)
+  result = evaluator.evaluate(
+    [Request(task, wrong, run_timeout_s=2, diagnose=True)]
+  )[0]
+  assert result.status == "timeout"
+  assert re.match(
+    r"kernel.cu:6: still running, at a read of ready\[0\] \(shared\) by"
+    r" thread \(0,0,0\) of block",
+    result.diagnosis,
+  ), result.diagnosis
+
+
 def test_the_smallest_case_with_a_fault_is_named(evaluator):
   task = make_task(np.float32(0.25))
   wrong = KERNEL.replace("a * x[i]", "n > 9 ? x[i + n] : 0")

@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 
 #include "backends/cpu/check_symbols.h"
@@ -13,6 +15,7 @@ namespace {
 
 constexpr size_t kHostStack = size_t{8} << 20;
 constexpr size_t kPage = 4096;
+constexpr uint32_t kLookEvery = 1 << 16;
 
 /// threadIdx and its kind, which kernels read all the time.
 bool IsIndex(uintptr_t address) {
@@ -47,6 +50,9 @@ Checker::Checker(const void* inside) {
         variable.shared ? Region::Kind::kShared : Region::Kind::kVariable);
     region->name = variable.name;
     region->host = region->initialised = !variable.shared;
+  }
+  if (const char* until = std::getenv(kCheckUntil)) {
+    until_ns_ = std::atoll(until);
   }
   dynamic_ = memory_.Allocate(kSharedPerBlockOptIn);
   dynamic_->kind = Region::Kind::kShared;
@@ -114,9 +120,23 @@ void Checker::Access(const volatile void* address, size_t bytes, int how,
   }
   if (IsOwnStack(now.address, frame)) return;
   now.thread = Thread();
+  if (until_ns_ != 0 && ++accesses_ % kLookEvery == 0) LookAtClock(now);
   Region* region = memory_.Find(now.address);
   if (region == nullptr) return Outside(now);
   Inside(region, now);
+}
+
+void Checker::LookAtClock(const Now& now) {
+  const int64_t time = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                           std::chrono::steady_clock::now().time_since_epoch())
+                           .count();
+  if (time < until_ns_) return;
+  const Region* region = memory_.Find(now.address);
+  Find(Place(now.pc) + ": still running, at a " +
+       (now.write() ? "write" : "read") + " of " +
+       (region ? Name(*region, now.address, now.bytes) : "memory") + " by " +
+       Who() + "; threads of a block run one after another here until they" +
+       " meet a barrier");
 }
 
 void Checker::Outside(const Now& now) {

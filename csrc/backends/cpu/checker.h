@@ -99,6 +99,8 @@ class Checker {
     return uint32_t(uintptr_t(caller) - 1 - base_);
   }
   bool IsOwnStack(uintptr_t address, const void* frame) const;
+  /// When a kernel is given up as endless.
+  void LookAtClock(const Now& now);
   void Outside(const Now& now);
   void Inside(Region* region, const Now& now);
   void Touch(Region* region, Cell* cell, uintptr_t address, const Now& now);
@@ -128,6 +130,8 @@ class Checker {
   Region* dynamic_ = nullptr;
   uintptr_t host_stack_ = 0;   // kernels' arguments lie above
   uintptr_t others_page_ = 0;  // in use, but not by what we know
+  int64_t until_ns_ = 0;       // 0: for ever
+  uint32_t accesses_ = 0;
   Pending pending_;
   Rank rank_ = kNothing;
   std::string hint_, overflow_;
