@@ -29,10 +29,11 @@ struct Region {
   size_t bytes = 0;
   size_t margin = 0;  ///< around it, where nothing of others lies
   Kind kind = Kind::kBuffer;
-  std::string name;    ///< "": an allocation that has none
-  size_t element = 0;  ///< bytes; 0: unknown
-  bool input = false;  ///< must not be written
-  bool host = false;   ///< host code may touch it
+  std::string name;             ///< "": an allocation that has none
+  size_t element = 0;           ///< bytes; 0: unknown
+  std::vector<size_t> extents;  ///< of a shared array, outermost first
+  bool input = false;           ///< must not be written
+  bool host = false;            ///< host code may touch it
   bool freed = false;
   bool initialised = false;  ///< as a whole
   uintptr_t allocated = 0;   ///< at which instruction

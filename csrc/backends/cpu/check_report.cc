@@ -49,6 +49,28 @@ std::string Triple(unsigned x, unsigned y, unsigned z) {
          std::to_string(z) + ")";
 }
 
+/// "[3][17]": an element's place in an array of these extents.
+std::string Indices(int64_t index, const std::vector<size_t>& extents) {
+  std::string text;
+  for (size_t i = extents.size(); i-- > 1;) {
+    const int64_t extent = int64_t(extents[i]);
+    const int64_t inner = (index % extent + extent) % extent;
+    text = "[" + std::to_string(inner) + "]" + text;
+    index = (index - inner) / extent;
+  }
+  return "[" + std::to_string(index) + "]" + text;
+}
+
+/// "1000 elements", or "8 x 9 elements".
+std::string Elements(const Region& region, size_t element) {
+  std::string text;
+  for (size_t extent : region.extents) {
+    text += (text.empty() ? "" : " x ") + std::to_string(extent);
+  }
+  if (text.empty()) text = std::to_string(region.bytes / element);
+  return text + (text == "1" ? " element" : " elements");
+}
+
 std::string Unlinear(unsigned index, dim3 extent) {
   return Triple(index % extent.x, index / extent.x % extent.y,
                 index / extent.x / extent.y);
@@ -90,9 +112,14 @@ std::string Checker::Name(const Region& region, uintptr_t address,
   const int64_t element = int64_t(region.element != 0 ? region.element : bytes);
   const int64_t first = (offset < 0 ? offset - element + 1 : offset) / element;
   const int64_t last = first + (int64_t(bytes) - 1) / element;
-  std::string name = region.name + "[" + std::to_string(first);
-  if (last > first) name += ".." + std::to_string(last);
-  name += "]";
+  std::string name = region.name;
+  if (region.extents.size() > 1) {
+    name += Indices(first, region.extents);
+    if (last > first) name += ".." + Indices(last, region.extents);
+  } else if (region.bytes != size_t(element) || first != 0) {
+    name += "[" + std::to_string(first);
+    name += last > first ? ".." + std::to_string(last) + "]" : "]";
+  }
   return region.kind == Region::Kind::kShared ? name + " (shared)" : name;
 }
 
@@ -102,8 +129,7 @@ std::string Checker::OutOfBounds(const Region& region, const Now& now) const {
                      Name(region, now.address, now.bytes);
   if (!region.name.empty()) {
     const size_t element = region.element != 0 ? region.element : now.bytes;
-    text += " (" + region.name + " has " +
-            std::to_string(region.bytes / element) + " elements)";
+    text += " (" + region.name + " has " + Elements(region, element) + ")";
   }
   return text + " by " + Who() + overflow_;
 }
@@ -209,6 +235,12 @@ void jaxkern_check_fence() {
 void jaxkern_check_argument(const void* buffer, const char* name,
                             size_t element, bool input) {
   Checker::Get()->Argument(buffer, name, element, input);
+}
+
+bool jaxkern_check_shape(const volatile void* array, size_t element,
+                         const size_t* extents, int rank) {
+  Checker::Get()->Shape(array, element, extents, rank);
+  return true;
 }
 
 void jaxkern_check_overflow(const char* operation, const void* data,

@@ -81,6 +81,14 @@ void Checker::Argument(const void* buffer, const char* name, size_t element,
   region->input = input;
 }
 
+void Checker::Shape(const volatile void* array, size_t element,
+                    const size_t* extents, int rank) {
+  Region* region = memory_.Find(uintptr_t(array));
+  if (region == nullptr || region->element != 0) return;
+  region->element = element;
+  region->extents.assign(extents, extents + rank);
+}
+
 void Checker::Expose(const void* pointer, size_t bytes) {
   Region* region = memory_.Find(uintptr_t(pointer));
   if (region != nullptr && region->block != 0) {

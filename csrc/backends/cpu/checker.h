@@ -37,6 +37,8 @@ class Checker {
   bool Free(void* pointer, const void* caller);
   void Argument(const void* buffer, const char* name, size_t element,
                 bool input);
+  void Shape(const volatile void* array, size_t element, const size_t* extents,
+             int rank);
   void Expose(const void* pointer, size_t bytes);
   void MarkInitialised(const void* pointer, size_t bytes);
   /// False, with a finding, if `call` must not touch these bytes.

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "backends/cpu/declarators.h"
 #include "backends/cpu/lexer.h"
 
 namespace jaxkern {
@@ -267,6 +268,25 @@ void RewriteDynamicShared(Tokens* tokens, size_t start, size_t at,
   (*tokens)[start].text = text;
 }
 
+/// Tells the checker the shapes of the arrays declared at `at`.
+void AppendShapes(Tokens* tokens, size_t at, bool inside) {
+  size_t end = at;
+  int depth = 0;
+  for (; end < tokens->size(); ++end) {
+    const std::string& text = (*tokens)[end].text;
+    if (text == "{") ++depth;
+    if (text == "}") --depth;
+    if (text == ";" && depth == 0) break;
+  }
+  if (end == tokens->size() || (*tokens)[at].directive) return;
+  const char* macro = inside ? " JAXKERN_SHAPE(" : " JAXKERN_GLOBAL_SHAPE(";
+  std::string shapes;
+  for (const std::string& name : DeclaredNames(*tokens, at, end)) {
+    shapes += macro + name + ")";
+  }
+  (*tokens)[end].text += shapes;
+}
+
 void RewriteShared(Tokens* tokens) {
   const std::vector<bool> inside = InsideBody(*tokens);
   for (size_t i = 0; i < tokens->size(); ++i) {
@@ -280,6 +300,7 @@ void RewriteShared(Tokens* tokens) {
     if (is_extern) {
       RewriteDynamicShared(tokens, start, i, inside[i]);
     } else {
+      AppendShapes(tokens, i, inside[i]);
       (*tokens)[i].text = is_static ? "thread_local" : "static thread_local";
     }
   }

@@ -9,6 +9,35 @@
 #pragma once
 #include "checker_abi.h"
 
+namespace jaxkern_cpu {
+/// Of an array type, or of a single value.
+template <class T>
+struct Shape {
+  static constexpr int rank = 0;
+  static constexpr size_t element = sizeof(T);
+  static void Fill(size_t*) {}
+  static bool Tell(const volatile void* x) {
+    size_t extents[rank + 1];
+    Fill(extents);
+    return jaxkern_check_shape(x, element, extents, rank);
+  }
+};
+template <class T, size_t N>
+struct Shape<T[N]> {
+  static constexpr int rank = Shape<T>::rank + 1;
+  static constexpr size_t element = Shape<T>::element;
+  static void Fill(size_t* extents) {
+    *extents = N;
+    Shape<T>::Fill(extents + 1);
+  }
+  static bool Tell(const volatile void* x) {
+    size_t extents[rank + 1];
+    Fill(extents);
+    return jaxkern_check_shape(x, element, extents, rank);
+  }
+};
+}  // namespace jaxkern_cpu
+
 #define JAXKERN_HOOK                                              \
   extern "C" __attribute__((visibility("hidden"), used, noinline, \
                             no_sanitize("thread", "undefined")))

@@ -20,6 +20,10 @@ JAXKERN_EXPORT void jaxkern_check_library(const void* inside);
 /// Names a buffer that `launch` is about to be given.
 JAXKERN_EXPORT void jaxkern_check_argument(const void* buffer, const char* name,
                                            size_t element, bool input);
+/// The extents of a shared array, outermost first; true.
+JAXKERN_EXPORT bool jaxkern_check_shape(const volatile void* array,
+                                        size_t element, const size_t* extents,
+                                        int rank);
 /// Arithmetic that overflowed, or an index outside an array; `data` is what the
 /// compiler describes it with.
 JAXKERN_EXPORT void jaxkern_check_overflow(const char* operation,

@@ -27,7 +27,13 @@
 // is thread-local there is shared memory.
 #ifdef JAXKERN_CHECK
 #define JAXKERN_PER_RUNNER static
+#define JAXKERN_SHAPE(x) ::jaxkern_cpu::Shape<decltype(x)>::Tell(&x);
+#define JAXKERN_GLOBAL_SHAPE(x)         \
+  static const bool jaxkern_shape_##x = \
+      ::jaxkern_cpu::Shape<decltype(x)>::Tell(&x);
 #else
 #define JAXKERN_PER_RUNNER static thread_local
+#define JAXKERN_SHAPE(x)
+#define JAXKERN_GLOBAL_SHAPE(x)
 #endif
 // `__shared__` itself is rewritten: see rewrite.h.
