@@ -71,7 +71,8 @@ def diagnoses(tmp_path_factory):
 @pytest.mark.parametrize("name", kernels.names())
 def test_checker_finds_no_fault_in_a_right_kernel(diagnoses, name):
   result = diagnoses[name]
-  assert (result.status, result.diagnosis) == ("wrong_answer", "")
+  assert result.status in ("wrong_answer", "nonfinite"), result.log
+  assert result.diagnosis == ""
 
 
 @pytest.mark.parametrize("name", FAULTS)

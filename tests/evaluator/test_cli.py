@@ -70,6 +70,18 @@ def test_one_json_object_per_kernel_in_order(bundle, cache_dir, tmp_path):
   }
 
 
+def test_diagnose_names_the_fault(bundle, cache_dir):
+  done = jaxkern_eval(
+    f"--bundle={bundle}",
+    f"--cache_dir={cache_dir}",
+    "--diagnose",
+    "-",
+    stdin=KERNEL.replace("a * x[i]", "a * x[i + 1]"),
+  )
+  diagnosis = json.loads(done.stdout)["diagnosis"]
+  assert "kernel.cu:4: out-of-bounds read of x[5]" in diagnosis
+
+
 def test_help_is_no_error():
   done = jaxkern_eval("--help")
   assert done.returncode == 0

@@ -238,8 +238,40 @@ HONEST = {
     "float a[4] = {1, 2, 3, 4};\n  float* p = a;\n  p[t % 4] = 9;\n"
     "  y[t % 5] = 5;"
   ),
-  "two_launches": "y[(t + n) % 5] = 3;",
+  "flat_index_into_a_plane": (
+    "__shared__ float s[8][8];\n  s[0][t] = t;\n  __syncthreads();\n"
+    "  if (t < n) y[t] = s[0][63 - t];"
+  ),
+  "scan_with_two_buffers": (
+    "__shared__ float s[2][64];\n  int from = 0;\n  s[0][t] = 1;\n"
+    "  __syncthreads();\n  for (int o = 1; o < 64; o *= 2) {\n"
+    "    s[1 - from][t] = s[from][t] + (t >= o ? s[from][t - o] : 0);\n"
+    "    from = 1 - from;\n    __syncthreads();\n  }\n"
+    "  if (t < n) y[t] = s[from][t];"
+  ),
+  "lock": (
+    "if (t == 0) {\n    while (atomicCAS(&lock, 0, 1) != 0) {}\n"
+    "    total = total + 1;\n    __threadfence();\n"
+    "    atomicExch(&lock, 0);\n    if (blockIdx.x == 0) y[0] = n;\n  }"
+  ),
+  "flag_of_the_block_before": (
+    "if (t == 0) {\n    int b = blockIdx.x;\n"
+    "    while (b > 0 && ((volatile int*)flags)[b - 1] == 0) {}\n"
+    "    sums[b] = b > 0 ? sums[b - 1] + 1 : 1;\n    __threadfence();\n"
+    "    ((volatile int*)flags)[b] = 1;\n    if (b == 2) y[0] = sums[2];\n  }"
+  ),
+  "last_block_sums_up": (
+    "__shared__ bool last;\n  if (t == 0) {\n    sums[blockIdx.x] = 1;\n"
+    "    __threadfence();\n    last = atomicAdd(&lock, 1) == 2;\n  }\n"
+    "  __syncthreads();\n  if (last && t == 1) {\n"
+    "    y[0] = sums[0] + sums[1] + sums[2];\n    lock = 0;\n  }"
+  ),
+  "own_elements_in_place": (
+    "int i = blockIdx.x * 64 + t;\n  if (i < n) y[i] = x[i];\n"
+    "  if (i < n) y[i] = y[i] * 5;"
+  ),
 }
+GLOBALS = "__device__ int lock, flags[3];\n__device__ float sums[3], total;"
 
 
 @pytest.fixture(scope="module")
@@ -253,7 +285,8 @@ def diagnoses(task, tmp_path_factory):
     for name, (before, body, launch, _) in FAULTS.items()
   }
   sources |= {
-    name: SOURCE % ("", body, LAUNCH) for name, body in HONEST.items()
+    name: SOURCE % (GLOBALS, body, LAUNCH.replace("<1,", "<3,"))
+    for name, body in HONEST.items()
   }
   with Evaluator(device="cpu", cache_dir=directory / "cache") as evaluator:
     results = evaluator.evaluate(
@@ -308,6 +341,24 @@ def test_an_endless_kernel_is_found_where_it_still_runs(evaluator, task):
     r" thread \(0,0,0\) of block",
     result.diagnosis,
   ), result.diagnosis
+
+
+def test_another_compiler_than_gcc_is_named(task, tmp_path):
+  other = tmp_path / "other"
+  other.write_text(
+    '#!/bin/sh\n[ "$1" = --version ] && exec echo clang version 19\n'
+    'exec g++ "$@"\n'
+  )
+  other.chmod(0o755)
+  wrong = KERNEL.replace("a * x[i]", "x[i + 9]")
+  with Evaluator(
+    compiler=str(other), cache_dir=tmp_path / "cache"
+  ) as evaluator:
+    result = evaluator.evaluate([Request(task, wrong, diagnose=True)])[0]
+  assert result.status == "wrong_answer"
+  assert result.diagnosis == (
+    "no diagnosis: compiler: the checker needs g++, found clang version 19"
+  )
 
 
 def test_the_smallest_case_with_a_fault_is_named(evaluator):

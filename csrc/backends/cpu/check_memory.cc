@@ -143,4 +143,18 @@ Region* CheckMemory::Near(uintptr_t address) {
   return above && above->begin - address <= above->margin ? above : nullptr;
 }
 
+bool CheckMemory::IsPartOfShared(const std::string& extents) const {
+  for (const auto& [begin, region] : regions_) {
+    std::string whole;
+    for (size_t extent : region->extents) {
+      whole += "[" + std::to_string(extent) + "]";
+    }
+    if (whole.size() > extents.size() &&
+        whole.substr(whole.size() - extents.size()) == extents) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace jaxkern

@@ -74,6 +74,9 @@ class CheckMemory {
   Region* Find(uintptr_t address);
   /// The region that the address was most likely meant for; null if none.
   Region* Near(uintptr_t address);
+  /// Whether an array of these extents, "[8][9]", is a row, a plane, ... of a
+  /// larger shared one.
+  bool IsPartOfShared(const std::string& extents) const;
 
  private:
   std::map<uintptr_t, std::unique_ptr<Region>> regions_;  // by begin
