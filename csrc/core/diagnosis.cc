@@ -202,7 +202,8 @@ std::string Diagnostician::Examine(const Build& build, const Request& request,
                     std::chrono::duration<double>(Clock::now() - start).count();
     if (run.timeout_s <= 0) break;
     const Report report = runner.Execute(run);
-    const std::string where = ", in case " + one.cases[0].label;
+    const std::string& label = one.cases[0].label;
+    const std::string where = label.empty() ? "" : ", in case " + label;
     const std::string finding = Marked(report.log, kFindingMark);
     if (!finding.empty()) return finding + where;
     const std::string suspicion = Marked(report.log, kHintMark);

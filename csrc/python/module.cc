@@ -79,6 +79,9 @@ std::string Repr(const Result& result) {
   if (!result.log.empty()) {
     text += ", log=" + std::string(py::repr(py::str(result.log)));
   }
+  if (!result.diagnosis.empty()) {
+    text += ", diagnosis=" + std::string(py::repr(py::str(result.diagnosis)));
+  }
   return text + ")";
 }
 

@@ -238,6 +238,9 @@ HONEST = {
     "float a[4] = {1, 2, 3, 4};\n  float* p = a;\n  p[t % 4] = 9;\n"
     "  y[t % 5] = 5;"
   ),
+  "two_launches": "if (t < n) y[t] = t + n;",
+  "workspace_kept_by_the_host": "if (t < n) y[t] = x[t] + 5;",
+  "managed_memory": "if (t < n) y[t] = x[t] + 5;",
   "flat_index_into_a_plane": (
     "__shared__ float s[8][8];\n  s[0][t] = t;\n  __syncthreads();\n"
     "  if (t < n) y[t] = s[0][63 - t];"
@@ -271,6 +274,21 @@ HONEST = {
     "  if (i < n) y[i] = y[i] * 5;"
   ),
 }
+# Of those that are not launched with three blocks.
+HONEST_LAUNCHES = {
+  "two_launches": LAUNCH + "\n  " + LAUNCH,
+  "workspace_kept_by_the_host": (
+    "static thread_local float* w = nullptr;\n"
+    "  if (!w) cudaMalloc(&w, 256);\n  cudaMemsetAsync(w, 0, 256, stream);\n"
+    "  kernel<<<1, 64, 0, stream>>>(w, y, (int)n);"
+  ),
+  "managed_memory": (
+    "float* m;\n  cudaMallocManaged(&m, 256);\n"
+    "  for (int i = 0; i < 64; ++i) m[i] = 4;\n"
+    "  kernel<<<1, 64, 0, stream>>>(m, y, (int)n);\n"
+    "  cudaDeviceSynchronize();\n  m[0] += 1;\n  cudaFree(m);"
+  ),
+}
 GLOBALS = "__device__ int lock, flags[3];\n__device__ float sums[3], total;"
 
 
@@ -284,8 +302,9 @@ def diagnoses(task, tmp_path_factory):
     name: SOURCE % (before, body, launch)
     for name, (before, body, launch, _) in FAULTS.items()
   }
+  three_blocks = LAUNCH.replace("<1,", "<3,")
   sources |= {
-    name: SOURCE % (GLOBALS, body, LAUNCH.replace("<1,", "<3,"))
+    name: SOURCE % (GLOBALS, body, HONEST_LAUNCHES.get(name, three_blocks))
     for name, body in HONEST.items()
   }
   with Evaluator(device="cpu", cache_dir=directory / "cache") as evaluator:

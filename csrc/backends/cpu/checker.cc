@@ -120,7 +120,9 @@ void Checker::Access(const volatile void* address, size_t bytes, int how,
   if (bytes == 0 || IsIndex(now.address)) return;
   if (!InKernel()) {
     const Region* region = memory_.Find(now.address);
-    if (region && !region->host) {
+    // A thread-local of host code looks like shared memory.
+    const bool buffer = region && region->kind == Region::Kind::kBuffer;
+    if (buffer && !region->host) {
       Find(Place(now.pc) + ": host code " + (now.write() ? "writes" : "reads") +
            " device memory: " + Name(*region, now.address, bytes));
     }
