@@ -47,7 +47,10 @@ class Checker {
   void* dynamic_shared() const {
     return reinterpret_cast<void*>(dynamic_->begin);
   }
-  void NameDynamicShared(const char* name) { dynamic_->name = name; }
+  void NameDynamicShared(const char* name, size_t element) {
+    dynamic_->name = name;
+    dynamic_->element = element <= 16 ? element : 0;  // else a row
+  }
 
   // The course of a kernel.
   void StartLaunch(size_t shared, const void* frame);

@@ -261,7 +261,8 @@ void RewriteDynamicShared(Tokens* tokens, size_t start, size_t at,
       (inside ? "" : "JAXKERN_PER_RUNNER ") + Text(*tokens, start, name) +
       "(*" + variable + ")" + Text(*tokens, close + 1, end) +
       " = static_cast<decltype(" + variable + ")>(jaxkern_dynamic_shared(\"" +
-      variable + "\"))" + Lines(Text(*tokens, name, close), false);
+      variable + "\", sizeof(*" + variable + ")))" +
+      Lines(Text(*tokens, name, close), false);
   for (size_t i = start; i < end; ++i) {
     (*tokens)[i] = {Kind::kSpace, "", false};
   }

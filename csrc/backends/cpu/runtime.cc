@@ -219,10 +219,10 @@ unsigned jaxkern_lane() {
 
 unsigned jaxkern_activemask(int line) { return running->ActiveMask(line); }
 
-void* jaxkern_dynamic_shared(const char* name) {
+void* jaxkern_dynamic_shared(const char* name, size_t element) {
   auto* checker = jaxkern::Checker::Get();
   if (!checker) return running->shared();
-  if (name) checker->NameDynamicShared(name);
+  checker->NameDynamicShared(name, element);
   return checker->dynamic_shared();
 }
 

@@ -104,7 +104,7 @@ TEST(EverySharedArrayTellsItsShape) {
 
 TEST(DynamicSharedMemoryIsAPointer) {
   const std::string value =
-      " = static_cast<decltype(s)>(jaxkern_dynamic_shared(\"s\"));";
+      " = static_cast<decltype(s)>(jaxkern_dynamic_shared(\"s\", sizeof(*s)));";
   for (const std::string declaration :
        {"extern __shared__ float s[];", "__shared__ extern float s[];",
         "extern __shared__ __align__(16) float s[];",

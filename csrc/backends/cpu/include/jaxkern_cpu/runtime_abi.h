@@ -48,8 +48,8 @@ JAXKERN_EXPORT unsigned jaxkern_gather(unsigned mask, uint64_t value,
 JAXKERN_EXPORT unsigned jaxkern_lane();
 /// Lanes of this warp that wait at the same line when nothing else can run.
 JAXKERN_EXPORT unsigned jaxkern_activemask(int line);
-/// `name` is the candidate's for it; may be null.
-JAXKERN_EXPORT void* jaxkern_dynamic_shared(const char* name);
+/// `name` is the candidate's for it, `element` the size of one.
+JAXKERN_EXPORT void* jaxkern_dynamic_shared(const char* name, size_t element);
 JAXKERN_EXPORT size_t jaxkern_dynamic_shared_size();
 JAXKERN_EXPORT void jaxkern_trap(const char* message) __attribute__((noreturn));
 }
