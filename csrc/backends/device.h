@@ -77,6 +77,8 @@ class Device {
 
   virtual DeviceError Allocate(size_t bytes, void** pointer) = 0;
   virtual void Free(void* pointer) = 0;
+  /// Of a buffer, these bytes alone are what a kernel may touch.
+  virtual void Expose(void* /*pointer*/, size_t /*bytes*/) {}
   virtual DeviceError CopyIn(void* device, const void* host, size_t bytes) = 0;
   virtual DeviceError CopyOut(void* host, const void* device, size_t bytes) = 0;
   virtual DeviceError Fill(void* device, int byte, size_t bytes) = 0;

@@ -57,6 +57,10 @@ class Toolchain {
 std::unique_ptr<Toolchain> MakeCpuToolchain(const std::string& compiler);
 std::unique_ptr<Toolchain> MakeCudaToolchain(const std::string& compiler);
 
+/// Builds for the cpu device's checker (docs/cpu_device.md). `compiler` as
+/// above, but it must be g++. Throws likewise.
+std::unique_ptr<Toolchain> MakeCheckedToolchain(const std::string& compiler);
+
 }  // namespace jaxkern
 
 #endif  // JAXKERN_BACKENDS_TOOLCHAIN_H_

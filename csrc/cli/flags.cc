@@ -34,6 +34,8 @@ what to judge:
                          only (default 0)
   --flush=true|false     whether each timed launch finds the cache emptied
                          (default true)
+  --diagnose=true|false  look for the fault of a kernel that runs and fails
+                         (default false)
   --compile_timeout=S    seconds for one compilation (default 60)
   --run_timeout=S        seconds for all cases and repetitions of one kernel
                          (default 20)
@@ -134,6 +136,7 @@ std::map<std::string, Setter> Setters(Flags* flags) {
       {"--repetitions", integer(&request->repetitions)},
       {"--flush", boolean(&request->flush)},
       {"--fresh_process", boolean(&request->fresh_process)},
+      {"--diagnose", boolean(&request->diagnose)},
       {"--replay",
        [flags](const std::string& name, const std::string& v) {
          if (v.empty()) throw Usage(name + ": expected a file, got nothing");

@@ -87,13 +87,15 @@ void SetField(const std::string& field, const json& value, size_t max_file,
     request->flush = Bool(field, value);
   } else if (field == "fresh_process") {
     request->fresh_process = Bool(field, value);
+  } else if (field == "diagnose") {
+    request->diagnose = Bool(field, value);
   } else if (field == "seed") {
     request->seed = Seed(field, value);
   } else {
     throw std::invalid_argument(
         "unknown field " + Dump(field).substr(0, kShown) +
         ": expected id, bundle, source, file, repetitions, flush, "
-        "fresh_process, seed, compile_timeout_s or run_timeout_s");
+        "fresh_process, diagnose, seed, compile_timeout_s or run_timeout_s");
   }
 }
 

@@ -24,6 +24,21 @@ bool Uses(const Problem& problem, Dtype dtype) {
   return false;
 }
 
+/// In checked builds for the cpu device, the buffers are known by name.
+std::string CheckedText(const Problem& problem) {
+  std::string text = "#ifdef JAXKERN_CHECK\n";
+  for (size_t i = 0; i < problem.arguments.size(); ++i) {
+    const Argument& argument = problem.arguments[i];
+    if (argument.kind == Argument::Kind::kAttribute) continue;
+    text += "jaxkern_check_argument(*static_cast<void**>(a[" +
+            std::to_string(i) + "]), \"" + argument.name + "\", sizeof(" +
+            Info(argument.dtype).cxx + "), " +
+            (argument.kind == Argument::Kind::kInput ? "true" : "false") +
+            ");\n";
+  }
+  return text + "#endif\n";
+}
+
 }  // namespace
 
 std::string Signature(const Problem& problem) {
@@ -48,8 +63,8 @@ std::string EntryText(const Problem& problem) {
          (Uses(problem, Dtype::kFloat16) ? "#include <cuda_fp16.h>\n" : "") +
          (Uses(problem, Dtype::kBfloat16) ? "#include <cuda_bf16.h>\n" : "") +
          line + Signature(problem) + ";\n" + "extern \"C\" int " +
-         kEntrySymbol + "(void** a, cudaStream_t stream) { return launch(" +
-         call + "stream); }\n";
+         kEntrySymbol + "(void** a, cudaStream_t stream) {\n" +
+         CheckedText(problem) + "return launch(" + call + "stream); }\n";
 }
 
 }  // namespace jaxkern

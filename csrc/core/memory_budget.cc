@@ -31,22 +31,10 @@ std::string Mebibytes(int64_t bytes) {
   return text;
 }
 
-/// Of one case, all of whose arrays are in the worker at once.
-int64_t CaseBytes(const Case& c) {
-  int64_t bytes = 0;
-  for (const auto* arrays : {&c.inputs, &c.outputs}) {
-    for (const Array& array : *arrays) {
-      bytes += static_cast<int64_t>(array.bytes);
-    }
-  }
-  return bytes;
-}
-
 }  // namespace
 
-int64_t WorkerMemory(const Options& options) {
-  const bool cpu = options.device == "cpu";
-  const int64_t asked = options.memory_bytes;
+int64_t WorkerMemory(const std::string& device, int64_t asked) {
+  const bool cpu = device == "cpu";
   if (asked == 0) return cpu ? kData + Stacks() : 0;
   const int64_t least = cpu ? kProgram + Stacks() : 1;
   // The GPU's own memory is the worker's to check.
@@ -72,8 +60,8 @@ void RequireRoom(const Problem& problem, const Options& options,
     room -= kProgram + Stacks() +
             static_cast<int64_t>(job.input_bytes + job.result_bytes);
   }
-  for (const Case& c : problem.cases) {
-    const int64_t bytes = CaseBytes(c);
+  for (const Case& c : problem.cases) {  // one at a time is there as a whole
+    const auto bytes = static_cast<int64_t>(Bytes(c));
     if (bytes <= room) continue;
     throw std::invalid_argument(
         "problem: expected arrays that fit in a worker's memory_bytes = " +

@@ -3,15 +3,16 @@
 #define JAXKERN_CORE_MEMORY_BUDGET_H_
 
 #include <cstdint>
+#include <string>
 
 #include "core/problem.h"
 #include "jaxkern/evaluator.h"
 
 namespace jaxkern {
 
-/// Options::memory_bytes, or what stands in for 0; still 0 on cuda. Throws
-/// std::invalid_argument for what cannot work on this machine.
-int64_t WorkerMemory(const Options& options);
+/// `asked` as Options::memory_bytes, or what stands in for 0; still 0 on cuda.
+/// Throws std::invalid_argument for what cannot work on this machine.
+int64_t WorkerMemory(const std::string& device, int64_t asked);
 
 /// Throws std::invalid_argument if a worker with `memory_bytes` (0: no limit)
 /// has no room for the problem's arrays and the results of `repetitions`.

@@ -70,7 +70,10 @@ Pipeline::Pipeline(const Options& chosen,
       cancel_(eventfd(0, EFD_CLOEXEC)),
       builder_(MakeToolchain(chosen), &cache_, guard_.scratch(), guard_.fd(),
                cancel_.get()),
-      memory_bytes_(WorkerMemory(chosen)) {
+      memory_bytes_(WorkerMemory(chosen.device, chosen.memory_bytes)),
+      diagnostician_(chosen.device == "cpu" ? chosen.compiler : "",
+                     MakeWorkerSpec("cpu"), &cache_, guard_.scratch(),
+                     guard_.fd(), cancel_.get()) {
   RequireAtLeast(0, "compile_workers", options_.compile_workers);
   RequireAtLeast(1, "run_workers", options_.run_workers);
   std::promise<Introduction> opened;
@@ -105,19 +108,21 @@ void Pipeline::Stop() {
   threads_.clear();
 }
 
-WorkerSpec Pipeline::MakeWorkerSpec() const {
-  const bool cpu = options_.device == "cpu";
+WorkerSpec Pipeline::MakeWorkerSpec(const std::string& device) const {
+  const bool cpu = device == "cpu";
   WorkerSpec spec;
   spec.scratch = guard_.scratch();
-  spec.command.argv = {native_ + "/bin/jaxkern-worker",
-                       "--device=" + options_.device};
+  spec.command.argv = {native_ + "/bin/jaxkern-worker", "--device=" + device};
   spec.command.environment = ScrubbedEnvironment();
   for (const std::string& pair : builder_.toolchain().WorkerEnvironment()) {
     spec.command.environment.push_back(pair);
   }
   spec.command.guard = guard_.fd();
   if (cpu) {
-    if (kLimitMemory) spec.command.memory_bytes = memory_bytes_;
+    // On cuda it is for diagnoses only.
+    const int64_t bytes =
+        options_.device == device ? memory_bytes_ : WorkerMemory(device, 0);
+    if (kLimitMemory) spec.command.memory_bytes = bytes;
     spec.command.file_bytes = kCpuWorkerFile;
   } else {
     // CUDA reserves far more address space than it uses, so what it comes to
@@ -137,6 +142,8 @@ void Pipeline::HostLoop() {
   while (const TaskPtr task = TakeHostTask(&check)) {
     if (!wanted_(task)) {
       deliver_(task);
+    } else if (task->undiagnosed) {
+      DiagnoseTask(task);
     } else if (check) {
       CheckTask(task);
     } else {
@@ -146,7 +153,7 @@ void Pipeline::HostLoop() {
 }
 
 void Pipeline::RunLoop(std::promise<Introduction>* opened) {
-  Runner runner(MakeWorkerSpec(), &health_);
+  Runner runner(MakeWorkerSpec(options_.device), &health_);
   if (opened != nullptr) {
     try {
       opened->set_value(runner.Open());
@@ -167,11 +174,14 @@ void Pipeline::RunLoop(std::promise<Introduction>* opened) {
 TaskPtr Pipeline::TakeHostTask(bool* check) {
   std::unique_lock<std::mutex> lock(mutex_);
   host_work_.wait(lock, [this] {
-    return stopping_ || !to_check_.empty() || !to_build_.empty();
+    return stopping_ || !to_check_.empty() || !to_build_.empty() ||
+           !to_diagnose_.empty();
   });
   if (stopping_) return nullptr;
   *check = !to_check_.empty();  // nearly done goes first
-  std::deque<TaskPtr>& queue = *check ? to_check_ : to_build_;
+  std::deque<TaskPtr>& queue = *check               ? to_check_
+                               : !to_build_.empty() ? to_build_
+                                                    : to_diagnose_;
   TaskPtr task = std::move(queue.front());
   queue.pop_front();
   return task;
@@ -269,8 +279,7 @@ void Pipeline::CheckTask(const TaskPtr& task) {
     CheckTiming(*task->problem, task->report, &task->result);
   }
   task->result.run_s += SecondsSince(start);
-  health_.CountResult(task->result.status);
-  deliver_(task);
+  Finish(task);
 }
 
 /// Fails a task that no worker will take any more.
@@ -282,13 +291,29 @@ bool Pipeline::InService(const TaskPtr& task) {
   return false;
 }
 
+void Pipeline::DiagnoseTask(const TaskPtr& task) {
+  task->result.diagnosis = diagnostician_.Diagnose(
+      task->result.replay.request, *task->problem,
+      /*endless=*/task->result.status == Status::kTimeout);
+  deliver_(task);
+}
+
+void Pipeline::Finish(const TaskPtr& task) {
+  health_.CountResult(task->result.status);
+  task->undiagnosed = task->request.diagnose && IsDiagnosable(task->result);
+  if (task->undiagnosed) {
+    Push(&to_diagnose_, task);
+  } else {
+    deliver_(task);
+  }
+}
+
 void Pipeline::Fail(const TaskPtr& task, Status status,
                     const std::string& stage, const std::string& log) {
   task->result.status = status;
   task->result.stage = stage;
   task->result.log = log;
-  health_.CountResult(status);
-  deliver_(task);
+  Finish(task);
 }
 
 void Pipeline::Start(TaskPtr task) {

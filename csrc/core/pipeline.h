@@ -15,6 +15,7 @@
 
 #include "core/builder.h"
 #include "core/cache.h"
+#include "core/diagnosis.h"
 #include "core/fd.h"
 #include "core/guard.h"
 #include "core/health.h"
@@ -33,6 +34,7 @@ struct Task {
   Build build, baseline;
   Report report;
   Result result;
+  bool undiagnosed = false;  ///< has a result, but for its diagnosis
 };
 
 using TaskPtr = std::shared_ptr<Task>;
@@ -56,7 +58,7 @@ class Pipeline {
   void RequireRoom(const Problem& problem, int repetitions) const;
 
  private:
-  WorkerSpec MakeWorkerSpec() const;
+  WorkerSpec MakeWorkerSpec(const std::string& device) const;
   void HostLoop();
   void RunLoop(std::promise<Introduction>* opened);
   TaskPtr TakeHostTask(bool* check);
@@ -65,6 +67,9 @@ class Pipeline {
   void RunTask(const TaskPtr& task, Runner* runner);
   void CheckTask(const TaskPtr& task);
   bool InService(const TaskPtr& task);
+  void DiagnoseTask(const TaskPtr& task);
+  /// Delivers, perhaps after a diagnosis.
+  void Finish(const TaskPtr& task);
   void Push(std::deque<TaskPtr>* queue, TaskPtr task);
   void Fail(const TaskPtr& task, Status status, const std::string& stage,
             const std::string& log);
@@ -79,13 +84,14 @@ class Pipeline {
   const Fd cancel_;  // readable when all must stop
   Builder builder_;
   const int64_t memory_bytes_;
+  Diagnostician diagnostician_;
   Introduction worker_;  // the first one's
   Health health_;
 
   std::mutex mutex_;
   std::condition_variable host_work_, run_work_;
   bool stopping_ = false;
-  std::deque<TaskPtr> to_build_, to_run_, to_check_;
+  std::deque<TaskPtr> to_build_, to_run_, to_check_, to_diagnose_;
   std::vector<std::thread> threads_;
 };
 

@@ -282,6 +282,14 @@ std::string ReadText(const std::string& path) {
 
 }  // namespace
 
+size_t Bytes(const Variant& variant) {
+  size_t bytes = 0;
+  for (const auto* arrays : {&variant.inputs, &variant.outputs}) {
+    for (const Array& array : *arrays) bytes += array.bytes;
+  }
+  return bytes;
+}
+
 std::shared_ptr<const Problem> ReadProblem(const std::string& directory) {
   const std::string file = directory + "/problem.json";
   const std::string text = ReadText(file);

@@ -41,6 +41,9 @@ struct Variant {
   std::vector<Array> inputs, outputs;
 };
 
+/// Of all its arrays together.
+size_t Bytes(const Variant& variant);
+
 /// One set of sizes and values, with its first variant and perhaps others of
 /// the same shapes.
 struct Case : Variant {

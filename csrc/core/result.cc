@@ -99,6 +99,7 @@ nlohmann::ordered_json ToJson(const Replay& replay) {
       {"repetitions", request.repetitions},
       {"flush", request.flush},
       {"fresh_process", request.fresh_process},
+      {"diagnose", request.diagnose},
       {"compile_timeout_s", request.compile_timeout_s},
       {"run_timeout_s", request.run_timeout_s},
       {"device", replay.device},
@@ -121,6 +122,7 @@ Replay ReadReplay(const json& object) {
   Read(object, "repetitions", &request.repetitions);
   Read(object, "flush", &request.flush);
   Read(object, "fresh_process", &request.fresh_process);
+  Read(object, "diagnose", &request.diagnose);
   Read(object, "compile_timeout_s", &request.compile_timeout_s);
   Read(object, "run_timeout_s", &request.run_timeout_s);
   Read(object, "device", &replay.device);
@@ -152,6 +154,7 @@ std::string ToJson(const Result& result) {
       {"log", result.log},
       {"rule", result.rule},
       {"evidence", result.evidence},
+      {"diagnosis", result.diagnosis},
       {"max_abs_error", result.max_abs_error},
       {"max_rel_error", result.max_rel_error},
       {"mismatches", result.mismatches},
@@ -189,6 +192,7 @@ Result FromJson(const std::string& text) {
   Read(object, "max_abs_error", &result.max_abs_error);
   Read(object, "max_rel_error", &result.max_rel_error);
   Read(object, "mismatches", &result.mismatches);
+  Read(object, "diagnosis", &result.diagnosis);
   Read(object, "rule", &result.rule);
   Read(object, "evidence", &result.evidence);
   Read(object, "launches_compared", &result.launches_compared);

@@ -128,7 +128,8 @@ void BindRequest(py::module_* m) {
   py::class_<Request>(*m, "Request")
       .def(py::init([](std::string problem, std::string source, int repetitions,
                        double compile_timeout_s, double run_timeout_s,
-                       bool flush, bool fresh_process, uint64_t seed) {
+                       bool flush, bool fresh_process, bool diagnose,
+                       uint64_t seed) {
              Request request;
              request.problem = std::move(problem);
              request.source = std::move(source);
@@ -137,6 +138,7 @@ void BindRequest(py::module_* m) {
              request.run_timeout_s = run_timeout_s;
              request.flush = flush;
              request.fresh_process = fresh_process;
+             request.diagnose = diagnose;
              request.seed = seed;
              return request;
            }),
@@ -146,6 +148,7 @@ void BindRequest(py::module_* m) {
            py::arg("run_timeout_s") = defaults.run_timeout_s,
            py::arg("flush") = defaults.flush,
            py::arg("fresh_process") = defaults.fresh_process,
+           py::arg("diagnose") = defaults.diagnose,
            py::arg("seed") = defaults.seed);
 }
 
@@ -161,6 +164,7 @@ void BindResult(py::module_* m) {
       .def_readonly("log", &Result::log)
       .def_readonly("rule", &Result::rule)
       .def_readonly("evidence", &Result::evidence)
+      .def_readonly("diagnosis", &Result::diagnosis)
       .def_readonly("max_abs_error", &Result::max_abs_error)
       .def_readonly("max_rel_error", &Result::max_rel_error)
       .def_readonly("mismatches", &Result::mismatches)

@@ -81,6 +81,7 @@ DeviceError Arguments::Allocate() {
     if (error.code != 0) return error;
     error = device_->Fill(block + kZone + value.bytes, kZoneByte, kZone);
     if (error.code != 0) return error;
+    device_->Expose(buffers_[i], value.bytes);
   }
   return {};
 }

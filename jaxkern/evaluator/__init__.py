@@ -51,6 +51,8 @@ class Request(NamedTuple):
     run_timeout_s: seconds for all cases and repetitions together.
     flush: timed launches find the cache emptied.
     fresh_process: in a process of its own, which on cuda others would share.
+    diagnose: if the kernel runs and fails, look for its fault and say so in
+      `Result.diagnosis`.
     seed: decides which of the bundle's inputs are used; 0 for fresh bits. Only
       a replay has a reason to set it.
   """
@@ -62,6 +64,7 @@ class Request(NamedTuple):
   run_timeout_s: float = 20.0
   flush: bool = True
   fresh_process: bool = False
+  diagnose: bool = False
   seed: int = 0
 
 

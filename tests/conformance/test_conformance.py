@@ -7,6 +7,7 @@ import sys
 import sysconfig
 from concurrent import futures
 
+import numpy as np
 import pytest
 
 from jaxkern.evaluator import Evaluator, Request
@@ -51,6 +52,27 @@ def results(tmp_path_factory):
 def test_kernel_computes_the_expected_numbers(results, name):
   result = results[name]
   assert result.status == "ok", result.log
+
+
+@pytest.fixture(scope="module")
+def diagnoses(tmp_path_factory):
+  """What the checker finds when other numbers are expected of the kernels."""
+  bundles = tmp_path_factory.mktemp("spoiled")
+  requests = []
+  for name in kernels.names():
+    bundle = kernels.write_bundle(name, bundles)
+    y = np.load(f"{bundle}/y.npy")
+    np.save(f"{bundle}/y.npy", np.full_like(y, 77))
+    requests.append(Request(bundle, kernels.source(name), diagnose=True))
+  with Evaluator(device="cpu", cache_dir=bundles / ".cache") as evaluator:
+    return dict(zip(kernels.names(), evaluator.evaluate(requests), strict=True))
+
+
+@pytest.mark.parametrize("name", kernels.names())
+def test_checker_finds_no_fault_in_a_right_kernel(diagnoses, name):
+  result = diagnoses[name]
+  assert result.status in ("wrong_answer", "nonfinite"), result.log
+  assert result.diagnosis == ""
 
 
 @pytest.mark.parametrize("name", FAULTS)

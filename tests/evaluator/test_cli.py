@@ -54,6 +54,7 @@ def test_one_json_object_per_kernel_in_order(bundle, cache_dir, tmp_path):
     "status",
     "stage",
     "log",
+    "diagnosis",
     "max_abs_error",
     "max_rel_error",
     "mismatches",
@@ -96,6 +97,18 @@ def test_a_replay_agrees_or_says_that_it_does_not(bundle, cache_dir, tmp_path):
   assert done.returncode == 3
   assert json.loads(done.stdout.splitlines()[0])["differs"] == ["status"]
   assert "DISAGREE" in done.stderr
+
+
+def test_diagnose_names_the_fault(bundle, cache_dir):
+  done = jaxkern_eval(
+    f"--bundle={bundle}",
+    f"--cache_dir={cache_dir}",
+    "--diagnose=true",
+    "-",
+    stdin=KERNEL.replace("a * x[i]", "a * x[i + 1]"),
+  )
+  diagnosis = json.loads(done.stdout)["diagnosis"]
+  assert "kernel.cu:4: out-of-bounds read of x[5]" in diagnosis
 
 
 def test_help_is_no_error():

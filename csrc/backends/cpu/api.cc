@@ -1,11 +1,13 @@
 // The runtime API's functions that the shim headers only declare.
 #include <sys/sysinfo.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "backends/cpu/checker.h"
 #include "backends/cpu/runtime.h"
 
 struct CUevent_st {
@@ -14,6 +16,7 @@ struct CUevent_st {
 
 namespace {
 
+using jaxkern::Checker;
 using jaxkern::SetLastError;
 
 // As on the device, fresh memory holds whatever; NaNs make its use visible.
@@ -24,6 +27,9 @@ constexpr size_t kAlignment = 256;
 bool IsDeviceCopy(cudaMemcpyKind kind) {
   return kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault;
 }
+
+// So much of it: a longer fill would take longer than the kernel.
+constexpr size_t kFilled = size_t{64} << 20;
 
 size_t HostMemory() {
   struct sysinfo info;
@@ -60,19 +66,28 @@ const char* cudaGetErrorName(cudaError_t error) {
   return "unrecognized error code";
 }
 
-cudaError_t jaxkern_malloc(void** pointer, size_t bytes) {
+cudaError_t jaxkern_malloc(void** pointer, size_t bytes, bool host) {
   if (!pointer) return SetLastError(cudaErrorInvalidValue);
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
   const jaxkern::WorkScope work(0);
-  if (bytes > HostMemory() || posix_memalign(pointer, kAlignment, bytes) != 0) {
-    return SetLastError(cudaErrorMemoryAllocation);
+  if (Checker* checker = bytes <= HostMemory() ? Checker::Get() : nullptr) {
+    *pointer = checker->Allocate(bytes, host, __builtin_return_address(0));
+  } else if (bytes > HostMemory() ||
+             posix_memalign(pointer, kAlignment, bytes) != 0) {
+    *pointer = nullptr;
   }
-  std::memset(*pointer, kFresh, bytes);
+  if (!*pointer) return SetLastError(cudaErrorMemoryAllocation);
+  std::memset(*pointer, kFresh, std::min(bytes, kFilled));
   return cudaSuccess;
 }
 
 cudaError_t cudaFree(void* pointer) {
+  if (Checker* checker = Checker::Get()) {
+    return checker->Free(pointer, __builtin_return_address(0))
+               ? cudaSuccess
+               : SetLastError(cudaErrorInvalidValue);
+  }
   std::free(pointer);
   return cudaSuccess;
 }
@@ -83,6 +98,13 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes,
     return SetLastError(cudaErrorInvalidMemcpyDirection);
   }
   if (bytes && (!to || !from)) return SetLastError(cudaErrorInvalidValue);
+  Checker* checker = Checker::Get();
+  if (checker && !(checker->HostCall("cudaMemcpy", from, bytes, false,
+                                     __builtin_return_address(0)) &&
+                   checker->HostCall("cudaMemcpy", to, bytes, true,
+                                     __builtin_return_address(0)))) {
+    return SetLastError(cudaErrorInvalidValue);
+  }
   const jaxkern::WorkScope work(IsDeviceCopy(kind));
   std::memmove(to, from, bytes);
   return cudaSuccess;
@@ -96,14 +118,27 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from,
   }
   const jaxkern::WorkScope work(IsDeviceCopy(kind));
   for (size_t row = 0; row < height; ++row) {
-    std::memmove(static_cast<char*>(to) + row * to_pitch,
-                 static_cast<const char*>(from) + row * from_pitch, width);
+    char* target = static_cast<char*>(to) + row * to_pitch;
+    const char* source = static_cast<const char*>(from) + row * from_pitch;
+    Checker* checker = Checker::Get();
+    if (checker && !(checker->HostCall("cudaMemcpy2D", source, width, false,
+                                       __builtin_return_address(0)) &&
+                     checker->HostCall("cudaMemcpy2D", target, width, true,
+                                       __builtin_return_address(0)))) {
+      return SetLastError(cudaErrorInvalidValue);
+    }
+    std::memmove(target, source, width);
   }
   return cudaSuccess;
 }
 
 cudaError_t cudaMemset(void* to, int byte, size_t bytes) {
   if (bytes && !to) return SetLastError(cudaErrorInvalidValue);
+  Checker* checker = Checker::Get();
+  if (checker && !checker->HostCall("cudaMemset", to, bytes, true,
+                                    __builtin_return_address(0))) {
+    return SetLastError(cudaErrorInvalidValue);
+  }
   const jaxkern::WorkScope work(1);
   std::memset(to, byte, bytes);
   return cudaSuccess;

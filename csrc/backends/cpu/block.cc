@@ -1,21 +1,46 @@
 #include "backends/cpu/block.h"
 
+#include <algorithm>
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <cstdlib>
 #include <map>
 #include <sstream>
 
+#include "backends/cpu/checker.h"
 #include "backends/cpu/runtime.h"
 
 namespace jaxkern {
 namespace {
 
-// Virtual memory; only what a thread touches becomes real.
-constexpr size_t kStackBytes = 128 << 10;
 constexpr size_t kSharedAlignment = 1024;
 
-std::string Threads(unsigned count) {
-  return std::to_string(count) + (count == 1 ? " thread" : " threads");
+/// "3 threads (0-1, 40)": their numbers in the block, ascending.
+std::string Threads(std::vector<unsigned> linear) {
+  std::sort(linear.begin(), linear.end());
+  std::string text = std::to_string(linear.size()) +
+                     (linear.size() == 1 ? " thread (" : " threads (");
+  constexpr int kRanges = 8;
+  int ranges = 0;
+  for (size_t i = 0; i < linear.size();) {
+    size_t end = i + 1;
+    while (end < linear.size() && linear[end] == linear[end - 1] + 1) ++end;
+    if (ranges++ == kRanges) return text + ", ...)";
+    if (i > 0) text += ", ";
+    text += std::to_string(linear[i]);
+    if (end - i > 1) text += "-" + std::to_string(linear[end - 1]);
+    i = end;
+  }
+  return text + ")";
+}
+
+unsigned LinearOf(uint3 thread) {
+  return thread.x + blockDim.x * (thread.y + blockDim.y * thread.z);
+}
+
+std::vector<unsigned> Linears(const std::vector<Fiber*>& fibers) {
+  std::vector<unsigned> linear;
+  for (const Fiber* fiber : fibers) linear.push_back(LinearOf(fiber->thread));
+  return linear;
 }
 
 }  // namespace
@@ -29,6 +54,8 @@ BlockRunner::BlockRunner()
 
 void BlockRunner::Run(const Launch& launch, uint3 index) {
   launch_ = &launch;
+  checker_ = Checker::Get();
+  if (checker_) checker_->StartBlock();
   count_ = launch.block.x * launch.block.y * launch.block.z;
   live_ = count_;
   started_ = 0;
@@ -58,15 +85,13 @@ void BlockRunner::Run(const Launch& launch, uint3 index) {
   }
 }
 
-unsigned BlockRunner::Linear() const {
-  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-}
+unsigned BlockRunner::Linear() const { return LinearOf(threadIdx); }
 
 void BlockRunner::StartThread() {
   const unsigned index = started_++;
   const unsigned row = index / blockDim.x;
   threadIdx = {index % blockDim.x, row % blockDim.y, row / blockDim.y};
-  jaxkern_row_end = plain_ ? blockDim.x : 0;
+  jaxkern_row_end = plain_ && !checker_ ? blockDim.x : 0;
 }
 
 void BlockRunner::LeavePlain() {
@@ -89,18 +114,19 @@ Fiber* BlockRunner::TakeIdle() {
   // Never freed: fibers outlive launches, and destroying a parked one would
   // unwind through the candidate's frames.
   auto* fiber = new Fiber;
-  fiber->context = boost::context::fiber(
-      std::allocator_arg,
-      boost::context::protected_fixedsize_stack(kStackBytes),
-      [this, fiber](boost::context::fiber&& main) {
-        main_ = std::move(main);
-        for (;;) {
-          launch_->threads(launch_->kernel);
-          idle_.push_back(fiber);
-          main_ = std::move(main_).resume();
-        }
-        return std::move(main_);
-      });
+  fiber->context =
+      boost::context::fiber(std::allocator_arg,
+                            boost::context::protected_fixedsize_stack(
+                                checker_ ? kCheckedStackBytes : kStackBytes),
+                            [this, fiber](boost::context::fiber&& main) {
+                              main_ = std::move(main);
+                              for (;;) {
+                                launch_->threads(launch_->kernel);
+                                idle_.push_back(fiber);
+                                main_ = std::move(main_).resume();
+                              }
+                              return std::move(main_);
+                            });
   return fiber;
 }
 
@@ -122,6 +148,7 @@ void BlockRunner::Park(Wait wait, int line) {
 void BlockRunner::Wake(Fiber* fiber) { ready_.push_back(fiber); }
 
 bool BlockRunner::Next() {
+  if (checker_) checker_->Settle();
   if (plain_) {
     started_ = Linear() + 1;
     if (started_ == count_) {
@@ -147,14 +174,17 @@ bool BlockRunner::Next() {
 }
 
 int BlockRunner::SyncThreads(int predicate, int how, int line) {
+  if (checker_) checker_->Settle();
   LeavePlain();
   if (arrived_ == 0) {
     barrier_line_ = line;
   } else if (line != barrier_line_) {
-    Fail(
-        "divergent barrier: threads of one block wait at different "
-        "__syncthreads, at line " +
-        std::to_string(barrier_line_) + " and at line " + std::to_string(line));
+    Fail(Marked(line,
+                "divergent barrier: threads of one block wait at different "
+                "__syncthreads, " +
+                    Threads(Linears(parked_)) + " at line " +
+                    std::to_string(barrier_line_) + " and " +
+                    Threads({Linear()}) + " at line " + std::to_string(line)));
   }
   const unsigned generation = generation_;
   ++arrived_;
@@ -174,6 +204,7 @@ int BlockRunner::SyncThreads(int predicate, int how, int line) {
 }
 
 void BlockRunner::ReleaseBarrier() {
+  if (checker_) checker_->BlockBarrier();
   results_[generation_ & 1][0] = nonzero_;
   results_[generation_ & 1][1] = arrived_;
   ++generation_;
@@ -183,13 +214,15 @@ void BlockRunner::ReleaseBarrier() {
 }
 
 Snapshot* BlockRunner::Exchange(unsigned mask, uint64_t value, int line) {
+  if (checker_) checker_->Settle();
   LeavePlain();
   Warp& mine = warp();
   const unsigned lane = Linear() % 32;
   if (!(mask >> lane & 1)) {
-    Fail("lane " + std::to_string(lane) +
-         " calls a warp operation whose mask does not name it, at line " +
-         std::to_string(line));
+    Fail(Marked(line, "lane " + std::to_string(lane) +
+                          " calls a warp operation whose mask does not name "
+                          "it, at line " +
+                          std::to_string(line)));
   }
   mine.masks[lane] = mask;
   mine.values[lane] = value;
@@ -207,6 +240,9 @@ Snapshot* BlockRunner::TryComplete(Warp& warp, unsigned mask) {
     if ((warp.masks[__builtin_ctz(rest)] & warp.live) != lanes) return nullptr;
   }
   if (!lanes) return nullptr;
+  if (checker_) {
+    checker_->WarpBarrier(unsigned(&warp - warps_.data()), lanes);
+  }
   if (snapshots_.empty()) snapshots_.push_back(new Snapshot);
   Snapshot* snapshot = snapshots_.back();
   snapshots_.pop_back();
@@ -259,27 +295,35 @@ bool BlockRunner::ReleaseAsking() {
 }
 
 void BlockRunner::ReportDeadlock() {
-  unsigned at_warp = 0;
-  int line = 0;
-  for (unsigned w = 0; w * 32 < count_; ++w) {
-    at_warp += unsigned(__builtin_popcount(warps_[w].arrived));
-    if (warps_[w].arrived) {
-      line = warps_[w].fibers[__builtin_ctz(warps_[w].arrived)]->line;
+  std::map<int, std::vector<unsigned>> at_warp;  // by line
+  for (unsigned t = 0; t < count_; ++t) {
+    const Warp& warp = warps_[t / 32];
+    if (warp.arrived >> t % 32 & 1) {
+      at_warp[warp.fibers[t % 32]->line].push_back(t);
     }
   }
   std::ostringstream text;
   text << "divergent barrier: in block (" << blockIdx.x << ", " << blockIdx.y
        << ", " << blockIdx.z << ") ";
+  const char* separator = "";
   if (arrived_) {
-    text << Threads(arrived_) << " at __syncthreads (line " << barrier_line_
-         << ")";
+    text << Threads(Linears(parked_)) << " at __syncthreads (line "
+         << barrier_line_ << ")";
+    separator = " and ";
   }
-  if (arrived_ && at_warp) text << " and ";
-  if (at_warp) {
-    text << Threads(at_warp) << " at a warp operation (line " << line << ")";
+  for (const auto& [line, threads] : at_warp) {
+    text << separator << Threads(threads) << " at a warp operation (line "
+         << line << ")";
+    separator = " and ";
   }
   text << " wait for threads that never arrive";
-  fault_ = text.str();
+  fault_ =
+      Marked(arrived_ ? barrier_line_ : at_warp.begin()->first, text.str());
+}
+
+std::string BlockRunner::Marked(int line, const std::string& message) const {
+  if (!checker_) return message;
+  return kFindingMark + ("kernel.cu:" + std::to_string(line)) + ": " + message;
 }
 
 void BlockRunner::Fail(const std::string& message) {

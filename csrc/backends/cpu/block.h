@@ -16,6 +16,8 @@
 
 namespace jaxkern {
 
+class Checker;
+
 /// One kernel launch, shared by the OS threads that run its blocks.
 struct Launch {
   dim3 grid, block;
@@ -84,11 +86,14 @@ class BlockRunner {
   Snapshot* TryComplete(Warp& warp, unsigned mask);
   bool ReleaseAsking();
   void ReportDeadlock();
+  /// In checked builds, the message of a finding.
+  std::string Marked(int line, const std::string& message) const;
   Warp& warp() { return warps_[Linear() / 32]; }
   unsigned Linear() const;
 
   const Launch* launch_ = nullptr;
   unsigned count_ = 0, started_ = 0, live_ = 0;
+  Checker* checker_ = nullptr;  ///< null: unchecked
   bool plain_ = false;  ///< no thread has waited: started_, live_ lag behind
   boost::context::fiber main_;
   Fiber* current_ = nullptr;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/checker.h"
 #include "backends/cpu/runtime.h"
 
 namespace jaxkern {
@@ -38,7 +39,8 @@ DeviceError Describe(cudaError code) {
 
 /// After a launch: a kernel's fault, else an error that `launch` left behind.
 DeviceError AfterLaunch() {
-  const std::string fault = KernelFault();
+  std::string fault = KernelFault();
+  if (fault.empty() && Checker::Get()) fault = Checker::Get()->Hint();
   if (fault.empty()) return Describe(TakeLastError());
   DeviceError error;
   error.code = cudaErrorLaunchFailure;
@@ -57,13 +59,18 @@ class CpuDevice : public Device {
   }
 
   DeviceError Allocate(size_t bytes, void** pointer) override {
-    return jaxkern::Describe(jaxkern_malloc(pointer, bytes ? bytes : 1));
+    return jaxkern::Describe(jaxkern_malloc(pointer, bytes ? bytes : 1, false));
+  }
+
+  void Expose(void* pointer, size_t bytes) override {
+    if (auto* checker = Checker::Get()) checker->Expose(pointer, bytes);
   }
 
   void Free(void* pointer) override { cudaFree(pointer); }
 
   DeviceError CopyIn(void* device, const void* host, size_t bytes) override {
     std::memcpy(device, host, bytes);
+    if (auto* checker = Checker::Get()) checker->MarkInitialised(device, bytes);
     return {};
   }
 

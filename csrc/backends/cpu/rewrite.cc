@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "backends/cpu/declarators.h"
 #include "core/lexer.h"
 #include "core/unit.h"
 
@@ -264,14 +265,34 @@ void RewriteDynamicShared(Tokens* tokens, size_t start, size_t at,
   // found once per OS thread: blocks on one OS thread share the memory.
   const std::string& variable = (*tokens)[name].text;
   const std::string text =
-      (inside ? "" : "static thread_local ") + Text(*tokens, start, name) +
+      (inside ? "" : "JAXKERN_PER_RUNNER ") + Text(*tokens, start, name) +
       "(*" + variable + ")" + Text(*tokens, close + 1, end) +
-      " = static_cast<decltype(" + variable + ")>(jaxkern_dynamic_shared())" +
+      " = static_cast<decltype(" + variable + ")>(jaxkern_dynamic_shared(\"" +
+      variable + "\", sizeof(*" + variable + ")))" +
       Lines(Text(*tokens, name, close), false);
   for (size_t i = start; i < end; ++i) {
     (*tokens)[i] = {Kind::kSpace, "", false};
   }
   (*tokens)[start].text = text;
+}
+
+/// Tells the checker the shapes of the arrays declared at `at`.
+void AppendShapes(Tokens* tokens, size_t at, bool inside) {
+  size_t end = at;
+  int depth = 0;
+  for (; end < tokens->size(); ++end) {
+    const std::string& text = (*tokens)[end].text;
+    if (text == "{") ++depth;
+    if (text == "}") --depth;
+    if (text == ";" && depth == 0) break;
+  }
+  if (end == tokens->size() || (*tokens)[at].directive) return;
+  const char* macro = inside ? " JAXKERN_SHAPE(" : " JAXKERN_GLOBAL_SHAPE(";
+  std::string shapes;
+  for (const std::string& name : DeclaredNames(*tokens, at, end)) {
+    shapes += macro + name + ")";
+  }
+  (*tokens)[end].text += shapes;
 }
 
 void RewriteShared(Tokens* tokens) {
@@ -287,6 +308,7 @@ void RewriteShared(Tokens* tokens) {
     if (is_extern) {
       RewriteDynamicShared(tokens, start, i, inside[i]);
     } else {
+      AppendShapes(tokens, i, inside[i]);
       (*tokens)[i].text = is_static ? "thread_local" : "static thread_local";
     }
   }

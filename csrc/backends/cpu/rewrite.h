@@ -8,7 +8,8 @@ namespace jaxkern {
 
 /// Rewrites, with every line kept where it is:
 ///   K<<<grid, block, shared, stream>>>(args)   to a call that launches K
-///   __shared__ T x                             to a thread_local of the block
+///   __shared__ T x                             to a thread_local of the block,
+///                                              and its shape for the checker
 ///   extern __shared__ T x[]                    to a pointer
 ///   __noinline__                               to an attribute; as a macro it
 ///                                              would break the C++ library

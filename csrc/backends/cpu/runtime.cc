@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/cpu/block.h"
+#include "backends/cpu/checker.h"
 
 __thread uint3 threadIdx;
 __thread uint3 blockIdx;
@@ -125,6 +126,13 @@ std::string KernelFault() {
   return fault;
 }
 
+bool InKernel() { return running != nullptr; }
+
+void RaiseFault(const std::string& message) {
+  if (running) running->Fail(message);
+  RecordFault(message);
+}
+
 int RuntimeThreads() {
   static const int threads = [] {
     cpu_set_t set;
@@ -187,7 +195,11 @@ void jaxkern_launch(dim3 grid, dim3 block, size_t shared,
     return;
   }
   const jaxkern::WorkScope work(1);
-  static auto* pool = new jaxkern::Pool(jaxkern::RuntimeThreads());
+  if (auto* checker = jaxkern::Checker::Get()) {
+    checker->StartLaunch(shared, __builtin_frame_address(0));
+  }
+  static auto* pool = new jaxkern::Pool(
+      jaxkern::Checker::Get() ? 1 : jaxkern::RuntimeThreads());
   pool->Run({grid, block, shared, threads, kernel});
   if (jaxkern::faulted) jaxkern::SetLastError(cudaErrorLaunchFailure);
 }
@@ -225,11 +237,21 @@ unsigned jaxkern_lane() {
 
 unsigned jaxkern_activemask(int line) { return running->ActiveMask(line); }
 
-void* jaxkern_dynamic_shared() { return running->shared(); }
+void* jaxkern_dynamic_shared(const char* name, size_t element) {
+  auto* checker = jaxkern::Checker::Get();
+  if (!checker) return running->shared();
+  checker->NameDynamicShared(name, element);
+  return checker->dynamic_shared();
+}
 
 size_t jaxkern_dynamic_shared_size() { return running->shared_size(); }
 
 void jaxkern_trap(const char* message) {
+  const auto* checker = jaxkern::Checker::Get();
+  if (running && checker) {
+    running->Fail(jaxkern::kFindingMark + std::string(message) + ", in " +
+                  checker->Who());
+  }
   if (running) running->Fail(message);
   std::fprintf(stderr, "%s\n", message);
   std::abort();

@@ -17,9 +17,20 @@ constexpr unsigned kMaxThreadsPerBlock = 1024;
 constexpr size_t kSharedPerBlock = 48 << 10;
 constexpr size_t kSharedPerBlockOptIn = 227 << 10;
 
+/// Of each CUDA thread; unoptimised code needs more. Virtual memory: only what
+/// a thread touches becomes real.
+constexpr size_t kStackBytes = 128 << 10;
+constexpr size_t kCheckedStackBytes = 512 << 10;
+
 /// What a kernel did wrong since the last call, e.g. "divergent barrier: ...";
 /// empty if nothing. Such a fault is not reset: the process must be replaced.
 std::string KernelFault();
+
+/// Whether this OS thread runs a CUDA thread.
+bool InKernel();
+
+/// Records a fault. In a kernel, ends its block and does not return.
+void RaiseFault(const std::string& message);
 
 /// Cores that kernels run on.
 int RuntimeThreads();

@@ -83,14 +83,19 @@ std::string HashFiles(const std::string& directory) {
 
 class CpuToolchain final : public Toolchain {
  public:
-  explicit CpuToolchain(const std::string& compiler)
-      : compiler_(FindCompiler(compiler)),
+  CpuToolchain(const std::string& compiler, bool checked)
+      : checked_(checked),
+        compiler_(FindCompiler(compiler)),
         include_(NativeDirectory() + "/include") {
     version_ = Probe({compiler_.path, "--version"});
     version_ = version_.substr(0, version_.find('\n'));
     if (version_.empty()) {
       throw std::invalid_argument("compiler: " + compiler_.path +
                                   " does not answer --version");
+    }
+    if (checked_ && version_.find("clang") != std::string::npos) {
+      throw std::invalid_argument("compiler: the checker needs g++, found " +
+                                  version_);
     }
     // What -march=native means here; a cache may be shared between hosts.
     target_ = Probe({compiler_.path, "-march=native", "-Q", "--help=target"});
@@ -123,6 +128,11 @@ class CpuToolchain final : public Toolchain {
     argv.insert(argv.end(),
                 {"-I" + include_, "-include", include_ + "/cuda_runtime.h",
                  "-x", "c++", SourceName(), "-o", "kernel.so"});
+    // Without the sanitizer's own library: its calls end in the worker.
+    if (checked_) {
+      argv.insert(argv.end(), {"-nodefaultlibs", "-x", "none", "-lstdc++",
+                               "-lm", "-lgcc_s", "-lgcc", "-lc"});
+    }
     return argv;
   }
 
@@ -130,12 +140,24 @@ class CpuToolchain final : public Toolchain {
 
  private:
   std::vector<std::string> Flags() const {
-    return {"-std=c++17", "-O2", "-march=native", "-shared", "-fPIC",
-            // As nvcc: multiply-adds are fused, errno is not set.
-            "-ffp-contract=fast", "-fno-math-errno", "-Wl,-Bsymbolic", "-w",
-            "-fmax-errors=10"};
+    std::vector<std::string> flags = {
+        "-std=c++17", "-march=native", "-shared", "-fPIC",
+        // As nvcc: multiply-adds are fused, errno is not set.
+        "-ffp-contract=fast", "-fno-math-errno", "-Wl,-Bsymbolic", "-w",
+        "-fmax-errors=10"};
+    if (!checked_) {
+      flags.push_back("-O2");
+      return flags;
+    }
+    // Unoptimised: every access is made, and made where the source says.
+    flags.insert(flags.end(),
+                 {"-O0", "-g", "-DJAXKERN_CHECK", "-fsanitize=thread",
+                  "-fsanitize=signed-integer-overflow,bounds",
+                  "--param=tsan-distinguish-volatile=1"});
+    return flags;
   }
 
+  const bool checked_;
   Compiler compiler_;
   std::string include_, version_, target_, fingerprint_;
 };
@@ -143,7 +165,11 @@ class CpuToolchain final : public Toolchain {
 }  // namespace
 
 std::unique_ptr<Toolchain> MakeCpuToolchain(const std::string& compiler) {
-  return std::make_unique<CpuToolchain>(compiler);
+  return std::make_unique<CpuToolchain>(compiler, /*checked=*/false);
+}
+
+std::unique_ptr<Toolchain> MakeCheckedToolchain(const std::string& compiler) {
+  return std::make_unique<CpuToolchain>(compiler, /*checked=*/true);
 }
 
 }  // namespace jaxkern

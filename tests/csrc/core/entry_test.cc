@@ -37,4 +37,15 @@ TEST(TheTrampolineDereferencesEveryArgument) {
             "*static_cast<bool const*>(a[3]), stream)");
 }
 
+TEST(ACheckedBuildKnowsItsBuffersByName) {
+  const std::string text = jaxkern::EntryText(MakeProblem());
+  CHECK_HAS(text,
+            "#ifdef JAXKERN_CHECK\n"
+            "jaxkern_check_argument(*static_cast<void**>(a[0]), \"x\", "
+            "sizeof(__half), true);\n"
+            "jaxkern_check_argument(*static_cast<void**>(a[1]), \"y\", "
+            "sizeof(float), false);\n"
+            "#endif\n");
+}
+
 int main() { return jaxkern::testing::RunTests(); }

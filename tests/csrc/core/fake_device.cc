@@ -1,6 +1,7 @@
 // A device in 100 lines: host memory, and a launch is a call. It measures what
 // the candidate tells it to by calling fake(). As "cuda" it shows what a device
-// does whose workers are kept, and which batches launches.
+// does whose workers are kept, and which batches launches, as "cpu" what a
+// checker may say.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -14,12 +15,13 @@ namespace {
 
 constexpr int kMemoryAllocation = 2;
 constexpr int kIllegalAddress = 700;
+constexpr int kFinding = 10000, kHint = 10001;
 
 Measurement launch;  // the present one
 
 class FakeDevice final : public Device {
  public:
-  explicit FakeDevice(bool batches) : batches_(batches) {}
+  explicit FakeDevice(bool cuda) : cuda_(cuda) {}
 
   std::string Describe() const override {
     return "fake device of process " + std::to_string(getpid());
@@ -58,6 +60,12 @@ class FakeDevice final : public Device {
       if (returned == kIllegalAddress) {
         return {kIllegalAddress, "illegal address", false, true, false};
       }
+      if (!cuda_ && returned == kFinding) {
+        return {returned, "finding: {F:10}: a fault", false, true, false};
+      }
+      if (!cuda_ && returned == kHint) {
+        return {returned, "hint: perhaps a fault", false, true, false};
+      }
       if (returned != 0) measured->returned = returned;
       measured->device_us += launch.device_us;
       measured->unjoined += launch.unjoined;
@@ -72,19 +80,19 @@ class FakeDevice final : public Device {
     }
     return {};
   }
-  int MaxBatch() const override { return batches_ ? 4 : 1; }
+  int MaxBatch() const override { return cuda_ ? 4 : 1; }
   double ReadLimit() const override { return 8; }
   int Threads() const override { return 0; }
 
  private:
-  const bool batches_;
+  const bool cuda_;
 };
 
 /// While the file that $JAXKERN_FAKE_BROKEN names exists, no device works.
-std::unique_ptr<Device> MakeFakeDevice(bool batches, std::string* error) {
+std::unique_ptr<Device> MakeFakeDevice(bool cuda, std::string* error) {
   const char* broken = std::getenv("JAXKERN_FAKE_BROKEN");
   if (broken == nullptr || access(broken, F_OK) != 0) {
-    return std::make_unique<FakeDevice>(batches);
+    return std::make_unique<FakeDevice>(cuda);
   }
   *error = "the device fell off the bus";
   return nullptr;
@@ -93,10 +101,10 @@ std::unique_ptr<Device> MakeFakeDevice(bool batches, std::string* error) {
 }  // namespace
 
 std::unique_ptr<Device> MakeCpuDevice(std::string* error) {
-  return MakeFakeDevice(/*batches=*/false, error);
+  return MakeFakeDevice(/*cuda=*/false, error);
 }
 std::unique_ptr<Device> MakeCudaDevice(std::string* error) {
-  return MakeFakeDevice(/*batches=*/true, error);
+  return MakeFakeDevice(/*cuda=*/true, error);
 }
 
 }  // namespace jaxkern

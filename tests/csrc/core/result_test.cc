@@ -22,6 +22,7 @@ Result MakeResult() {
   result.max_abs_error = 0.1;
   result.max_rel_error = 1e-300;
   result.mismatches = int64_t{1} << 60;
+  result.diagnosis = "kernel.cu:3: a fault";
   result.rule = "skipped_work";
   result.evidence = "launch 3";
   result.launches_compared = 5;
@@ -32,6 +33,8 @@ Result MakeResult() {
   result.replay.request.seed = ~uint64_t{0};
   result.replay.request.repetitions = 20;
   result.replay.request.flush = false;
+  result.replay.request.fresh_process = true;
+  result.replay.request.diagnose = true;
   result.replay.request.run_timeout_s = 0.5;
   result.replay.problem_hash = "0123456789abcdef";
   result.replay.device = "cpu";

@@ -88,14 +88,26 @@ TEST(LinesStayWhereTheyAre) {
 
 TEST(StaticSharedMemoryIsTheThreadsOfOneBlock) {
   CHECK_EQ(RewriteCuda("void f() { __shared__ float s[2]; }"),
-           "void f() { static thread_local float s[2]; }");
+           "void f() { static thread_local float s[2]; JAXKERN_SHAPE(s) }");
   CHECK_EQ(RewriteCuda("void f() { static __shared__ float s[2]; }"),
-           "void f() { static thread_local float s[2]; }");
+           "void f() { static thread_local float s[2]; JAXKERN_SHAPE(s) }");
+}
+
+TEST(EverySharedArrayTellsItsShape) {
+  CHECK_HAS(RewriteCuda("void f() { __shared__ V<int, 4> a[N < 2 ? 1 : 2][3],"
+                        " b, c[g(1, 2)]; }"),
+            "; JAXKERN_SHAPE(a) JAXKERN_SHAPE(b) JAXKERN_SHAPE(c) }");
+  CHECK_HAS(RewriteCuda("void f() { __shared__ struct { int a; } s; }"),
+            "} s; JAXKERN_SHAPE(s) }");
+  CHECK_HAS(RewriteCuda("__shared__ alignas(16) float s[2];"),
+            "s[2]; JAXKERN_GLOBAL_SHAPE(s)");
+  CHECK(RewriteCuda("#define S __shared__ float s[2];\n").find("SHAPE") ==
+        std::string::npos);
 }
 
 TEST(DynamicSharedMemoryIsAPointer) {
   const std::string value =
-      " = static_cast<decltype(s)>(jaxkern_dynamic_shared());";
+      " = static_cast<decltype(s)>(jaxkern_dynamic_shared(\"s\", sizeof(*s)));";
   for (const std::string declaration :
        {"extern __shared__ float s[];", "__shared__ extern float s[];",
         "extern __shared__ __align__(16) float s[];",
@@ -116,7 +128,7 @@ TEST(DynamicSharedMemoryAtFileScopeIsOnePointerPerOsThread) {
        {"%", "namespace a { % }", "namespace { % }", "extern \"C\" { % }"}) {
     std::string source = scope;
     source.replace(source.find('%'), 1, "extern __shared__ float s[];");
-    CHECK_HAS(RewriteCuda(source), "static thread_local");
+    CHECK_HAS(RewriteCuda(source), "JAXKERN_PER_RUNNER ");
   }
 }
 

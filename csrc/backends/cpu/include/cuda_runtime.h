@@ -9,4 +9,7 @@
 #include "jaxkern_cpu/math.h"
 #include "jaxkern_cpu/device.h"
 #include "jaxkern_cpu/host.h"
+#ifdef JAXKERN_CHECK
+#include "jaxkern_cpu/checker.h"
+#endif
 // clang-format on

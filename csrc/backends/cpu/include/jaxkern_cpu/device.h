@@ -160,7 +160,7 @@ struct Word<8> {
   typedef uint64_t type;
 };
 template <class T, class F>
-inline T Atomic(T* address, F next) {
+JAXKERN_INLINE T Atomic(T* address, F next) {
   typedef typename Word<sizeof(T)>::type W;
   W* word = (W*)address;
   W old = __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -178,11 +178,11 @@ inline T Atomic(T* address, F next) {
 }  // namespace jaxkern_cpu
 
 #define JAXKERN_ATOMIC(name, T, expression)                                    \
-  inline T name(T* address, T v) {                                             \
+  JAXKERN_INLINE T name(T* address, T v) {                                     \
     return jaxkern_cpu::Atomic(address, [v](T a) -> T { return expression; }); \
   }                                                                            \
-  inline T name##_block(T* address, T v) { return name(address, v); }          \
-  inline T name##_system(T* address, T v) { return name(address, v); }
+  JAXKERN_INLINE T name##_block(T* address, T v) { return name(address, v); }  \
+  JAXKERN_INLINE T name##_system(T* address, T v) { return name(address, v); }
 #define JAXKERN_ATOMICS(T)                                                 \
   JAXKERN_ATOMIC(atomicAdd, T, a + v)                                      \
   JAXKERN_ATOMIC(atomicSub, T, a - v)                                      \
@@ -192,7 +192,7 @@ inline T Atomic(T* address, F next) {
   JAXKERN_ATOMIC(atomicAnd, T, a& v)                                       \
   JAXKERN_ATOMIC(atomicOr, T, a | v)                                       \
   JAXKERN_ATOMIC(atomicXor, T, a ^ v)                                      \
-  inline T atomicCAS(T* address, T compare, T v) {                         \
+  JAXKERN_INLINE T atomicCAS(T* address, T compare, T v) {                 \
     return jaxkern_cpu::Atomic(address,                                    \
                                [=](T a) { return a == compare ? v : a; }); \
   }
@@ -206,8 +206,9 @@ JAXKERN_ATOMIC(atomicExch, float, (void(a), v))
 JAXKERN_ATOMIC(atomicAdd, double, a + v)
 JAXKERN_ATOMIC(atomicInc, unsigned, a >= v ? 0 : a + 1)
 JAXKERN_ATOMIC(atomicDec, unsigned, a == 0 || a > v ? v : a - 1)
-inline unsigned short atomicCAS(unsigned short* address, unsigned short compare,
-                                unsigned short v) {
+JAXKERN_INLINE unsigned short atomicCAS(unsigned short* address,
+                                        unsigned short compare,
+                                        unsigned short v) {
   return jaxkern_cpu::Atomic(
       address, [=](unsigned short a) { return a == compare ? v : a; });
 }
@@ -361,27 +362,27 @@ inline float RoundToOdd(double x) {
 }  // namespace jaxkern_cpu
 
 template <class T>
-inline T __ldg(const T* p) {
+JAXKERN_INLINE T __ldg(const T* p) {
   return *p;
 }
 template <class T>
-inline T __ldcs(const T* p) {
+JAXKERN_INLINE T __ldcs(const T* p) {
   return *p;
 }
 template <class T>
-inline T __ldca(const T* p) {
+JAXKERN_INLINE T __ldca(const T* p) {
   return *p;
 }
 template <class T>
-inline T __ldcg(const T* p) {
+JAXKERN_INLINE T __ldcg(const T* p) {
   return *p;
 }
 template <class T, class V>
-inline void __stcs(T* p, V v) {
+JAXKERN_INLINE void __stcs(T* p, V v) {
   *p = v;
 }
 template <class T, class V>
-inline void __stcg(T* p, V v) {
+JAXKERN_INLINE void __stcg(T* p, V v) {
   *p = v;
 }
 

@@ -87,7 +87,9 @@ JAXKERN_EXPORT const char* cudaGetErrorString(cudaError_t error)
     JAXKERN_AS(cudaGetErrorString);
 JAXKERN_EXPORT const char* cudaGetErrorName(cudaError_t error)
     JAXKERN_AS(cudaGetErrorName);
-JAXKERN_EXPORT cudaError_t jaxkern_malloc(void** pointer, size_t bytes);
+/// `host`: host code may touch it too.
+JAXKERN_EXPORT cudaError_t jaxkern_malloc(void** pointer, size_t bytes,
+                                          bool host);
 JAXKERN_EXPORT cudaError_t cudaFree(void* pointer) JAXKERN_AS(cudaFree);
 JAXKERN_EXPORT cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes,
                                       cudaMemcpyKind kind)
@@ -128,39 +130,44 @@ JAXKERN_EXPORT cudaError_t jaxkern_func_attribute(cudaFuncAttribute attribute,
 }
 
 template <class T>
-inline cudaError_t cudaMalloc(T** pointer, size_t bytes) {
-  return jaxkern_malloc((void**)pointer, bytes);
+JAXKERN_INLINE cudaError_t cudaMalloc(T** pointer, size_t bytes) {
+  return jaxkern_malloc((void**)pointer, bytes, false);
 }
 template <class T>
-inline cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t) {
-  return cudaMalloc(pointer, bytes);
+JAXKERN_INLINE cudaError_t cudaMallocAsync(T** pointer, size_t bytes,
+                                           cudaStream_t) {
+  return jaxkern_malloc((void**)pointer, bytes, false);
 }
 template <class T>
-inline cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned = 1) {
-  return cudaMalloc(pointer, bytes);
+JAXKERN_INLINE cudaError_t cudaMallocManaged(T** pointer, size_t bytes,
+                                             unsigned = 1) {
+  return jaxkern_malloc((void**)pointer, bytes, true);
 }
 template <class T>
-inline cudaError_t cudaMallocHost(T** pointer, size_t bytes, unsigned = 0) {
-  return cudaMalloc(pointer, bytes);
+JAXKERN_INLINE cudaError_t cudaMallocHost(T** pointer, size_t bytes,
+                                          unsigned = 0) {
+  return jaxkern_malloc((void**)pointer, bytes, true);
 }
-inline cudaError_t cudaFreeHost(void* pointer) { return cudaFree(pointer); }
-inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
+JAXKERN_INLINE cudaError_t cudaFreeHost(void* pointer) {
   return cudaFree(pointer);
 }
-inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes,
-                                   cudaMemcpyKind kind,
-                                   cudaStream_t = nullptr) {
+JAXKERN_INLINE cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
+  return cudaFree(pointer);
+}
+JAXKERN_INLINE cudaError_t cudaMemcpyAsync(void* to, const void* from,
+                                           size_t bytes, cudaMemcpyKind kind,
+                                           cudaStream_t = nullptr) {
   return cudaMemcpy(to, from, bytes, kind);
 }
-inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch,
-                                     const void* from, size_t from_pitch,
-                                     size_t width, size_t height,
-                                     cudaMemcpyKind kind,
-                                     cudaStream_t = nullptr) {
+JAXKERN_INLINE cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch,
+                                             const void* from,
+                                             size_t from_pitch, size_t width,
+                                             size_t height, cudaMemcpyKind kind,
+                                             cudaStream_t = nullptr) {
   return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
 }
-inline cudaError_t cudaMemsetAsync(void* to, int byte, size_t bytes,
-                                   cudaStream_t = nullptr) {
+JAXKERN_INLINE cudaError_t cudaMemsetAsync(void* to, int byte, size_t bytes,
+                                           cudaStream_t = nullptr) {
   return cudaMemset(to, byte, bytes);
 }
 

@@ -22,4 +22,17 @@
 #define __align__(n) __attribute__((aligned(n)))
 #define __builtin_align__(n) __attribute__((aligned(n)))
 #define __restrict __restrict__
+// Found once per OS thread that runs blocks; checked builds have one, and what
+// is thread-local there is shared memory.
+#ifdef JAXKERN_CHECK
+#define JAXKERN_PER_RUNNER static
+#define JAXKERN_SHAPE(x) ::jaxkern_cpu::Shape<decltype(x)>::Tell(&x);
+#define JAXKERN_GLOBAL_SHAPE(x)         \
+  static const bool jaxkern_shape_##x = \
+      ::jaxkern_cpu::Shape<decltype(x)>::Tell(&x);
+#else
+#define JAXKERN_PER_RUNNER static thread_local
+#define JAXKERN_SHAPE(x)
+#define JAXKERN_GLOBAL_SHAPE(x)
+#endif
 // `__shared__` and `__noinline__` are rewritten: see rewrite.h.

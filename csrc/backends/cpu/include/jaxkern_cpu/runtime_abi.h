@@ -7,6 +7,9 @@
 #include "types.h"
 
 #define JAXKERN_EXPORT __attribute__((visibility("default")))
+/// For what touches a kernel's memory in its name: the checker then names the
+/// line in the candidate.
+#define JAXKERN_INLINE inline __attribute__((always_inline))
 #define JAXKERN_TLS \
   extern __thread JAXKERN_EXPORT __attribute__((tls_model("initial-exec")))
 
@@ -46,7 +49,8 @@ JAXKERN_EXPORT unsigned jaxkern_lane();
 JAXKERN_EXPORT long jaxkern_clock();
 /// Lanes of this warp that wait at the same line when nothing else can run.
 JAXKERN_EXPORT unsigned jaxkern_activemask(int line);
-JAXKERN_EXPORT void* jaxkern_dynamic_shared();
+/// `name` is the candidate's for it, `element` the size of one.
+JAXKERN_EXPORT void* jaxkern_dynamic_shared(const char* name, size_t element);
 JAXKERN_EXPORT size_t jaxkern_dynamic_shared_size();
 JAXKERN_EXPORT void jaxkern_trap(const char* message) __attribute__((noreturn));
 }
