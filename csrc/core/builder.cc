@@ -151,7 +151,8 @@ Build Builder::Make(const std::string& source, const Problem& problem,
         Signature(problem) + "\n";
     return build;
   }
-  if (const auto breach = FindBreach(source)) {
+  const auto breach = IsLeftOut("rules") ? std::nullopt : FindBreach(source);
+  if (breach) {
     build.status = Status::kCheating;
     build.rule = breach->rule;
     build.evidence = breach->evidence;

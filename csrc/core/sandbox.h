@@ -12,8 +12,8 @@
 
 namespace jaxkern {
 
-/// Whether $JAXKERN_WITHOUT="landlock,seccomp,inspection" names a protection,
-/// to see what a machine without it sees.
+/// Whether the evaluator's $JAXKERN_WITHOUT names a protection: "rules",
+/// "inspection", "landlock" or "seccomp", to see what the others hold.
 bool IsLeftOut(const std::string& protection);
 
 /// The files a process may use: those named and everything below them. What

@@ -32,6 +32,7 @@ class Candidate(NamedTuple):
   log: str = ""  # a part of it
   run_timeout_s: float = 20.0
   needs: str = ""  # the protection that stops it, as `describe` names it
+  rule: str = ""  # that it breaks before it runs, unless rules are left out
 
 
 def _in_kernel(line: str, status: str, log: str = "", **more) -> Candidate:
@@ -41,16 +42,16 @@ def _in_kernel(line: str, status: str, log: str = "", **more) -> Candidate:
 
 
 def _on_host(line: str, status: str, log: str = "", **more) -> Candidate:
-  headers = "fcntl.h pthread.h signal.h stdio.h stdlib.h string.h"
-  headers += " sys/mman.h sys/socket.h unistd.h " + more.pop("headers", "")
+  headers = "pthread.h signal.h stdio.h stdlib.h string.h unistd.h "
+  headers += more.pop("headers", "")
   before = "\n".join(f"#include <{header}>" for header in headers.split())
   before += "\n" + more.pop("before", "")
   source = KERNEL % {"before": before, "kernel": RIGHT, "host": line}
   return Candidate(source, status, log, **more)
 
 
-def _refused(line: str, log: str) -> Candidate:
-  return _on_host(line, "runtime_error", log, needs=SECCOMP)
+def _refused(line: str, log: str, **more) -> Candidate:
+  return _on_host(line, "runtime_error", log, needs=SECCOMP, **more)
 
 
 ORDINARY = {
@@ -157,41 +158,54 @@ FAULTS = {
   "all_descriptors_closed": _on_host(
     "for (int f = 0; f < 99; ++f) close(f);", "runtime_error", "channel"
   ),
-  "fork_bomb": _refused("while (true) fork();", "clone"),
-  "shell": _refused(
-    'if (system("sleep 60 &")) return 9;', "ended by the sandbox"
+  "fork_bomb": _refused(
+    "while (true) fork();", "clone", rule="starts_processes"
   ),
-  "session": _refused("if (setsid() > 0) while (true) sleep(9);", "setsid"),
+  "shell": _refused(
+    'if (system("sleep 60 &")) return 9;',
+    "ended by the sandbox",
+    rule="starts_processes",
+  ),
+  "session": _refused(
+    "if (setsid() > 0) while (true) sleep(9);", "setsid", rule="tampers"
+  ),
   "suicide": _refused("kill(getpid(), SIGKILL);", "kill"),
   "patricide": _refused("kill(getppid(), SIGKILL);", "kill"),
   "massacre": _refused("kill(-1, SIGKILL);", "kill"),
-  "network": _refused("if (socket(AF_INET, SOCK_STREAM, 0)) {}", "socket"),
+  "network": _refused(
+    "if (socket(AF_INET, SOCK_STREAM, 0)) {}",
+    "socket",
+    headers="sys/socket.h",
+    rule="include",
+  ),
   "system_v_memory": _on_host(
     f"if (shmget({SYSTEM_V_KEY}, 4096, IPC_CREAT | 0600) >= 0) {{}}",
     "runtime_error",
     "shmget",
     headers="sys/shm.h",
     needs=SECCOMP,
+    rule="include",
   ),
   # Right, with something left behind or tried in vain.
-  "threads_left": _on_host(
-    "pthread_t t; pthread_create(&t, nullptr,\n"
-    "    [](void*) -> void* { while (true) {} return nullptr; }, nullptr);",
-    "ok",
-  ),
   "files_left": _on_host(
     'for (int k = 0; k < 9; ++k) fclose(fopen(("left" + std::string(k, "x"[0]))'
     '.c_str(), "w"));',
     "ok",
     headers="string",
+    rule="opens_files",
   ),
   "shared_memory": _on_host(
     'if (shm_open("/jaxkern-storm", O_CREAT | O_RDWR, 0600) >= 0) return 9;',
     "ok",
+    headers="fcntl.h sys/mman.h",
     needs=LANDLOCK,
+    rule="include",
   ),
   "write_elsewhere": _on_host(
-    'if (fopen("/tmp/jaxkern-storm", "w")) return 9;', "ok", needs=LANDLOCK
+    'if (fopen("/tmp/jaxkern-storm", "w")) return 9;',
+    "ok",
+    needs=LANDLOCK,
+    rule="opens_files",
   ),
   # What never runs.
   "compile_error": _in_kernel("y[i] = undeclared;", "compile_error", "undecl"),
@@ -210,9 +224,14 @@ FAULTS = {
   ),
 }
 
+THREAD = (
+  "pthread_t t; pthread_create(&t, nullptr,\n"
+  "    [](void*) -> void* { while (true) {} return nullptr; }, nullptr);"
+)
 # What only one of the devices finds.
 DEVICE_FAULTS = {
   "cpu": {
+    "threads_left": _on_host(THREAD, "cheating", "host threads"),
     "divergent_barrier": _in_kernel(
       "if (i < 3) __syncthreads(); if (i < 9) __syncwarp(); y[0] = 1;",
       "runtime_error",
@@ -220,6 +239,8 @@ DEVICE_FAULTS = {
     ),
   },
   "cuda": {
+    # The driver has threads, too, and does not say how many.
+    "threads_left": _on_host(THREAD, "ok"),
     "misaligned": _in_kernel(
       "*(volatile double*)((char*)y + 1) = 1;", "runtime_error"
     ),

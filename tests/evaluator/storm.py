@@ -8,6 +8,7 @@ import os
 import pathlib
 import random
 import time
+from unittest import mock
 
 from jaxkern.evaluator import Evaluator, Request
 
@@ -19,6 +20,8 @@ from .faults import (
   Candidate,
 )
 
+# The sandbox, not the rules, is what the storm tries.
+WITHOUT = "rules,inspection"
 # Enough for every right candidate, and soon full.
 CPU_MEMORY = (2 + os.cpu_count()) << 28
 
@@ -153,12 +156,15 @@ def run(
   """
   before, start = state(), time.perf_counter()
   memory_bytes = CPU_MEMORY if device == "cpu" else 0
-  with Evaluator(
-    device,
-    cache_dir=scratch / "cache",
-    run_workers=run_workers,
-    memory_bytes=memory_bytes,
-  ) as evaluator:
+  with (
+    mock.patch.dict(os.environ, JAXKERN_WITHOUT=WITHOUT),
+    Evaluator(
+      device,
+      cache_dir=scratch / "cache",
+      run_workers=run_workers,
+      memory_bytes=memory_bytes,
+    ) as evaluator,
+  ):
     record = {
       "evaluator": evaluator.describe(),
       "candidates": len(candidates),

@@ -1,13 +1,17 @@
-"""Two hundred candidates; benchmarks/fault_storm.py runs a thousand."""
+"""Two hundred candidates; benchmarks/fault_storm.py runs a thousand.
+
+Without the rules about texts and imports, so that all candidates run.
+"""
 
 import collections
 
 import pytest
 
+from jaxkern.evaluator import Request
 from jaxkern.tasks.bundle import write_bundle
 
 from . import storm
-from .faults import ORDINARY
+from .faults import FAULTS, ORDINARY
 
 COUNT, SEED = 200, 1
 
@@ -45,6 +49,14 @@ def test_without_protections_their_faults_stay_away():
   assert len(storm.faults("cpu", "")) > 20
   assert "patricide" not in storm.faults("cpu", "")
   assert "write_elsewhere" not in storm.faults("cpu", "system calls (seccomp)")
+
+
+def test_with_rules_some_never_run(evaluator, task):
+  ruled = {kind: c for kind, c in FAULTS.items() if c.rule}
+  requests = [Request(task, c.source) for c in ruled.values()]
+  results = evaluator.evaluate(requests)
+  assert {r.status for r in results} == {"cheating"}
+  assert [r.rule for r in results] == [c.rule for c in ruled.values()]
 
 
 def test_every_result_is_right_and_none_is_lost(record):

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/features.h"
 #include "core/lexer.h"
 #include "target.h"
 

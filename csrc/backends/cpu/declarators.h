@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/lexer.h"
+#include "core/lexer.h"
 
 namespace jaxkern {
 

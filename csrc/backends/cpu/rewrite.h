@@ -16,10 +16,6 @@ namespace jaxkern {
 /// What is not well formed is left to the compiler to complain about.
 std::string RewriteCuda(const std::string& source);
 
-/// The first feature in the text that the cpu device lacks, e.g.
-/// "inline PTX (asm)"; "" if there is none.
-std::string UnsupportedFeature(const std::string& source);
-
 }  // namespace jaxkern
 
 #endif  // JAXKERN_BACKENDS_CPU_REWRITE_H_

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "backends/cpu/features.h"
 #include "backends/cpu/rewrite.h"
 #include "core/native.h"
 #include "core/sha256.h"

@@ -1,5 +1,6 @@
 // Whatever a candidate does, it has one result with the right status, and the
-// next one is unaffected. Over the fake toolchain and device.
+// next one is unaffected. Over the fake toolchain and device, and without the
+// rules that would keep most of these candidates from running at all.
 #include <stdlib.h>
 
 #include <nlohmann/json.hpp>
@@ -20,6 +21,7 @@ using jaxkern::testing::TemporaryDirectory;
 
 namespace {
 
+constexpr char kWithoutRules[] = "rules,inspection";
 constexpr char kRight[] = "for (long i = 0; i < n; ++i) y[i] = a * x[i];";
 
 struct Fixture {
@@ -125,11 +127,11 @@ TEST(TheChannelIsNotTheCandidates) {
              Status::kRuntimeError, "broke the worker's channel");
   CheckFault(&f,
              "std::string s = R\"({\"kind\":2,\"text\":\"\",\"status\":0,)\"\n"
-             "R\"(\"index\":0,\"baseline\":false,\"reusable\":true,)\"\n"
-             "R\"(\"times_us\":[])\"; s += '[' ? \"}\" : \"\";\n"
-             "s.replace(s.find(\"[]\"), 2, \"[1\" + [] { std::string t;\n"
-             "  for (int i = 0; i < 40000; ++i) t += \",1\"; return t; }() +\n"
-             "  \"]\");\n"
+             "R\"(\"rule\":\"\",\"index\":0,\"baseline\":false,)\"\n"
+             "R\"(\"reusable\":true,\"timing\":[0,0,1,[],[],[],0]})\";\n"
+             "std::string t = \"[1\";\n"
+             "for (int i = 0; i < 40000; ++i) t += \",1\";\n"
+             "s.replace(s.find(\"[]\"), 2, t + \"]\");\n"
              "while (true) send(3, s.data(), s.size(), 0);",
              Status::kRuntimeError, "flooded the worker's channel");
 }
@@ -156,11 +158,12 @@ TEST(EndsOfEveryKindAreReported) {
 
 TEST(WhatGoesOnAfterALaunchEndsWithIt) {
   Fixture f;
+  const std::string file = "fclose(fopen(\"left\", \"w\"));\n";
+  CHECK(f.Run(file + kRight).status == Status::kOk);
   const Result result =
-      f.Run(std::string("std::thread([] { while (true) {} }).detach();\n"
-                        "fclose(fopen(\"left\", \"w\"));\n") +
-            kRight);
-  CHECK(result.status == Status::kOk);
+      f.Run("std::thread([] { while (true) {} }).detach();\n" + file + kRight);
+  CHECK(result.status == Status::kCheating);
+  CHECK_EQ(result.rule, "left_threads");
   CHECK(f.Run(kRight).status == Status::kOk);
   for (const auto& entry :
        fs::recursive_directory_iterator(f.directory.path())) {
@@ -192,9 +195,8 @@ TEST(ACandidateCannotIncludeOtherFiles) {
 }
 
 TEST(AKilledWorkerIsReplacedAndItsCandidateTriedAgain) {
-  setenv("JAXKERN_WITHOUT", "landlock,seccomp", 1);
+  setenv("JAXKERN_WITHOUT", "rules,inspection,landlock,seccomp", 1);
   Fixture f;
-  unsetenv("JAXKERN_WITHOUT");
   const std::string mark = f.directory.path() + "/mark";
   const Result result =
       f.Run("if (access(\"" + mark + "\", F_OK) != 0) {\n  close(creat(\"" +
@@ -206,6 +208,7 @@ TEST(AKilledWorkerIsReplacedAndItsCandidateTriedAgain) {
   CHECK_EQ(f.evaluator->stats().retries, 2);
   CHECK_EQ(f.evaluator->stats().infra_errors, 0);
   CHECK_EQ(f.evaluator->stats().results, 2);
+  setenv("JAXKERN_WITHOUT", kWithoutRules, 1);
 }
 
 TEST(ADeviceThatStartsNoWorkersIsTakenOutOfService) {
@@ -279,7 +282,8 @@ TEST(AKeptWorkerIsReplacedWhenSomethingIsLeftInIt) {
     Fixture f("cuda");
     const std::string first = f.Process();
     CHECK_EQ(f.Process(), first);
-    CHECK(f.Run(leaves + std::string(kRight)).status == Status::kOk);
+    const Result result = f.Run(leaves + std::string(kRight));
+    CHECK(result.status == Status::kOk || result.rule == "left_threads");
     CHECK(f.Process() != first);
   }
 }
@@ -304,4 +308,7 @@ TEST(TheMemoryBudgetIsChecked) {
   }
 }
 
-int main() { return jaxkern::testing::RunTests(); }
+int main() {
+  setenv("JAXKERN_WITHOUT", kWithoutRules, 1);
+  return jaxkern::testing::RunTests();
+}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/features.h"
 #include "check.h"
 
 namespace {
