@@ -9,6 +9,7 @@ Needs clang++ with its runtime library (Debian: clang, libclang-rt-14-dev).
 """
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -47,6 +48,7 @@ def main():
   version = subprocess.run(
     [flags.compiler, "--version"], capture_output=True, text=True, check=True
   ).stdout.partition("\n")[0]
+  known = json.loads(flags.out.read_text()) if flags.out.exists() else {}
   record.write(
     flags.out,
     {
@@ -54,7 +56,8 @@ def main():
       "compiler": version,
       "sanitizers": SANITIZE,
       "minutes_each": flags.minutes,
-      "fuzzers": results,
+      # Of those that did not run now, what is known stays.
+      "fuzzers": known.get("fuzzers", {}) | results,
     },
   )
   for name, result in results.items():

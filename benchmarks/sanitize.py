@@ -6,6 +6,7 @@ evaluator's business, so a report of theirs shows as a wrong status.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -38,7 +39,9 @@ def main():
   parser.add_argument("--tests", default="", help="a regular expression")
   parser.add_argument("--build", default=ROOT / "build", type=pathlib.Path)
   parser.add_argument(
-    "--out", default=ROOT / "benchmarks/results/sanitize.json"
+    "--out",
+    default=ROOT / "benchmarks/results/sanitize.json",
+    type=pathlib.Path,
   )
   flags = parser.parse_args()
   environment = record.environment()
@@ -48,6 +51,9 @@ def main():
     build(sanitizer, directory, flags.jobs)
     results[sanitizer] = test(directory, flags.tests)
     print(sanitizer, results[sanitizer], flush=True)
+  known = json.loads(flags.out.read_text()) if flags.out.exists() else {}
+  # Of those that did not run now, what is known stays.
+  results = known.get("sanitizers", {}) | results
   record.write(flags.out, {**environment, "sanitizers": results})
   sys.exit(any(result["failed"] for result in results.values()))
 

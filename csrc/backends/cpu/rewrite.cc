@@ -237,8 +237,10 @@ void DropAlignment(Tokens* tokens, size_t begin, size_t end) {
     const size_t open = Next(*tokens, i + 1);
     const size_t close =
         Is(*tokens, open, "(") ? Closing(*tokens, open) : kNone;
-    if (close == kNone) return;
-    for (; i <= close; ++i) (*tokens)[i] = {Kind::kSpace, "", false};
+    if (close == kNone || close >= end) return;
+    for (; i <= close; ++i) {
+      (*tokens)[i] = {Kind::kSpace, Lines((*tokens)[i].text, false), false};
+    }
   }
 }
 
@@ -251,14 +253,14 @@ void RewriteDynamicShared(Tokens* tokens, size_t start, size_t at,
   while (bracket < end && !Is(*tokens, bracket, "[")) ++bracket;
   const size_t name = bracket < end ? Previous(*tokens, bracket) : kNone;
   if (name == kNone || (*tokens)[name].kind != Kind::kIdentifier) return;
+  const size_t close = Closing(*tokens, bracket);
+  if (close == kNone || close >= end) return;
   for (size_t i = start; i < name; ++i) {
     if (Is(*tokens, i, "extern") || Is(*tokens, i, "__shared__")) {
       (*tokens)[i] = {Kind::kSpace, "", false};
     }
   }
   DropAlignment(tokens, start, name);
-  const size_t close = Closing(*tokens, bracket);
-  if (close == kNone) return;
   // float s[][32] becomes a pointer to rows. At file scope the pointer is
   // found once per OS thread: blocks on one OS thread share the memory.
   const std::string& variable = (*tokens)[name].text;

@@ -147,6 +147,17 @@ TEST(UnsupportedFeaturesAreNamed) {
   CHECK_HAS(UnsupportedFeature("#  include \"cublas_v2.h\"\n"), "cuBLAS");
 }
 
+TEST(LinesStayWhereTheyAreInAnyDeclaration) {
+  for (const std::string source :
+       {"void f() { extern __shared__ __align__(\n16) float s[]; }",
+        "void f() {\nextern __shared__ float\n s[\n]; }",
+        "extern __shared__ float s[;\n];", "k<<<1,\n2>>>\n(\n)"}) {
+    const std::string text = RewriteCuda(source);
+    CHECK_EQ(std::count(text.begin(), text.end(), '\n'),
+             std::count(source.begin(), source.end(), '\n'));
+  }
+}
+
 TEST(ATextThatWouldTakeLongIsUnsupported) {
   std::string launches, many_raw;
   for (int i = 0; i < 100'000; ++i) {
