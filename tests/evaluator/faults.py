@@ -20,7 +20,7 @@ extern "C" int launch(const float* x, float* y, int64_t n, float a,
 }
 """
 SECCOMP, LANDLOCK = "(seccomp)", "(Landlock"
-SYSTEM_V_KEY = 0x6A61786B
+SHARED_MEMORY, SYSTEM_V_KEY = "jaxkern-storm", 0x6A61786B
 RIGHT = "if (i < n) y[i] = a * x[i];"
 
 
@@ -195,7 +195,7 @@ FAULTS = {
     rule="opens_files",
   ),
   "shared_memory": _on_host(
-    'if (shm_open("/jaxkern-storm", O_CREAT | O_RDWR, 0600) >= 0) return 9;',
+    f'if (shm_open("/{SHARED_MEMORY}", O_CREAT | O_RDWR, 0600) >= 0) return 9;',
     "ok",
     headers="fcntl.h sys/mman.h",
     needs=LANDLOCK,

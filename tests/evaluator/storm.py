@@ -16,6 +16,7 @@ from .faults import (
   DEVICE_FAULTS,
   FAULTS,
   ORDINARY,
+  SHARED_MEMORY,
   SYSTEM_V_KEY,
   Candidate,
 )
@@ -68,7 +69,7 @@ def shared_memory() -> list[str]:
   system_v = pathlib.Path("/proc/sysvipc/shm")
   lines = system_v.read_text().splitlines() if system_v.exists() else []
   return sorted(
-    [name for name in os.listdir("/dev/shm") if name.startswith("jaxkern")]
+    [name for name in os.listdir("/dev/shm") if name == SHARED_MEMORY]
     + [line for line in lines if line.split()[0] == key]
   )
 
