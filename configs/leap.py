@@ -21,46 +21,46 @@ def get_config(variant: str = "demo") -> ConfigDict:
   config.seed = 0
   config.device = "cpu"
   config.compile_workers = 0  # One per core.
-  config.run_timeout_s = 10.0
+  config.run_timeout_s = 5.0
 
-  config.corpus = ConfigDict({"count": 620})
+  config.corpus = ConfigDict({"count": 840})
   config.vocab_size = 1024
-  config.prompt_lengths = (48, 96, 224)  # Tokens; each compiles once.
+  config.prompt_lengths = (48, 160, 224)  # Tokens; each compiles once.
   config.rows = 64  # Prompts sampled at once.
   config.microbatch = 2  # Rows per backward pass; fastest on a CPU.
 
   config.model = ConfigDict(
     {
-      "width": 192,
+      "width": 128,
       "layers": 4,
-      "heads": 6,
+      "heads": 4,
       "kv_heads": 2,
-      "hidden": 512,
+      "hidden": 384,
       "max_new_tokens": 192,
     }
   )
   config.sft = ConfigDict(
     {
-      "steps": 260,
+      "steps": 640,
       "rows": 24,
-      "learning_rate": 2e-3,
+      "learning_rate": 5e-3,
       "clip_norm": 1.0,
       "weight_decay": 0.05,
-      "repairs": 0.35,
-      "save_every": 50,
+      "repairs": 0.2,
+      "save_every": 25,
     }
   )
   config.rl_temperature = 1.0
   config.rl = ConfigDict(
     {
-      "steps": 10,
+      "steps": 28,
       "prompts": 8,
       "group_size": 8,
       "turns": 3,
       "t_min": 4,
       "t_max": 7,
       "gamma": 0.5,
-      "learning_rate": 3e-4,
+      "learning_rate": 1e-4,
       "clip_norm": 1.0,
       "eps_low": 0.2,
       "eps_high": 0.28,
@@ -69,17 +69,22 @@ def get_config(variant: str = "demo") -> ConfigDict:
     }
   )
   config.evaluation = ConfigDict(
-    {"tasks": 16, "samples": 13, "temperature": 1.0}
+    {
+      "new_sizes": {"tasks": 70, "samples": 3},
+      "new_tasks": {"tasks": 16, "samples": 13},
+      "temperature": 1.0,
+    }
   )
   if variant == "tiny":
-    config.corpus.count = 62
+    config.corpus.count = 70
     config.model.update({"width": 32, "layers": 1, "heads": 2, "kv_heads": 2})
     config.model.update({"hidden": 64, "max_new_tokens": 64})
     config.rows = 8
     config.sft.update({"steps": 4, "rows": 4, "save_every": 2})
     config.rl.update({"steps": 2, "prompts": 2, "group_size": 2, "turns": 2})
     config.rl.update({"t_min": 1, "t_max": 2})
-    config.evaluation.update({"tasks": 2, "samples": 2})
+    config.evaluation.new_sizes.update({"tasks": 2, "samples": 2})
+    config.evaluation.new_tasks.update({"tasks": 2, "samples": 2})
   elif variant != "demo":
     raise ValueError(f"config: expected leap.py:demo or :tiny, got :{variant}")
   return config

@@ -58,6 +58,9 @@ std::vector<std::string> Lines(const std::string& text) {
 
 enum class LineKind { kError, kWarning, kNote, kContext, kNoise, kOther };
 
+/// Whether a line shows what a launch was rewritten to.
+bool OfOurs(const std::string& line) { return Contains(line, "jaxkern_"); }
+
 LineKind Classify(const std::string& line) {
   // Where an include came from, and totals: of no use to the reader.
   for (const char* noise :
@@ -97,6 +100,7 @@ Messages Split(const std::string& output) {
   Messages messages;
   std::string context;                          // precedes the next message
   std::vector<std::string>* current = nullptr;  // whose last message grows
+  bool marks = false;  // the next line marks columns of a line left out
   for (const std::string& raw : Lines(Printable(output))) {
     const LineKind kind = Classify(raw);
     const std::string line = (raw[0] == ' ' ? raw : StripPaths(raw)) + "\n";
@@ -108,6 +112,8 @@ Messages Split(const std::string& output) {
         break;
       case LineKind::kError:
       case LineKind::kWarning:
+        // How a launch is carried out means nothing to who wrote it.
+        if (OfOurs(context)) context.clear();
         current =
             kind == LineKind::kError ? &messages.errors : &messages.warnings;
         current->push_back(context + line);
@@ -115,7 +121,10 @@ Messages Split(const std::string& output) {
         break;
       case LineKind::kNote:
       case LineKind::kOther:
-        if (current != nullptr) current->back() += line;
+        if (current != nullptr && !marks && !OfOurs(raw)) {
+          current->back() += line;
+        }
+        marks = raw[0] == ' ' && OfOurs(raw);
         break;
     }
   }

@@ -1,12 +1,11 @@
 """Command-line programs; nothing imports them."""
 
-import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from absl import app, flags
+from absl import app, flags, logging
 
 
 def run(main: Callable[[Sequence[str]], None]) -> None:
@@ -18,6 +17,10 @@ def run(main: Callable[[Sequence[str]], None]) -> None:
   """
 
   def guarded(argv: Sequence[str]) -> None:
+    # At absl's own default JAX reports every backend it lacks, and Orbax each
+    # file that it opens.
+    if not flags.FLAGS["verbosity"].present:
+      logging.set_verbosity(logging.WARNING)
     try:
       if len(argv) > 1:
         raise ValueError(f"unexpected arguments: {' '.join(argv[1:])}")
@@ -27,8 +30,6 @@ def run(main: Callable[[Sequence[str]], None]) -> None:
     except (ValueError, OSError) as error:
       _refuse(" ".join(str(error).split()))
 
-  # JAX reports every backend it lacks at absl's default level.
-  logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
   app.run(guarded, flags_parser=_parse)
 
 

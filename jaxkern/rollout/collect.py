@@ -171,6 +171,14 @@ def pad_prompts(
   return tokens, mask
 
 
+def rounded(tokens: int) -> int:
+  """The length to which completions are padded in a batch to learn from.
+
+  Every length costs one compilation, of seconds; a few of them suffice.
+  """
+  return -(-tokens // 64) * 64
+
+
 def encode(tokenizer: Tokenizer, text: str, limit: int) -> list[int]:
   """Token ids of a prompt; what is over the limit is cut from the middle.
 

@@ -1,39 +1,29 @@
 """Elementwise tasks: y[i] = after(activation(form))."""
 
+import itertools
+
 from jaxkern.tasks import recipe as rc
 from jaxkern.tasks.recipe import Recipe
 from jaxkern.tasks.task import Task, launch_signature, parameter
 
-# Form, then activations; '' is the identity.
-_TRAIN = {
-  "x": "relu gelu silu sigmoid tanh clamp",
-  "add": " relu silu tanh",
-  "mul": " gelu sigmoid",
-  "bias": " relu gelu tanh",
-  "scale": " silu sigmoid",
-  "axpy": "",
-}
+# Form and activation of the test tasks; every other pair is for training.
 _TEST = {
-  "add": "gelu",
-  "mul": "silu",
-  "bias": "silu",
-  "scale": "relu",
+  ("add", "gelu"),
+  ("mul", "silu"),
+  ("bias", "silu"),
+  ("scale", "relu"),
 }
-# Activation, what follows it, split.
-_AFTER = (
-  ("gelu", "gate", "train"),
-  ("silu", "gate", "train"),
-  ("sigmoid", "gate", "test"),
-  ("relu", "add", "train"),
-  ("sigmoid", "add", "train"),
-  ("tanh", "add", "test"),
-)
+# Activation and what follows it, of the test tasks.
+_TEST_AFTER = {("sigmoid", "gate"), ("tanh", "add")}
 # Form, activation, dtype, split.
 _DTYPES = (
   ("x", "relu", "float16", "train"),
   ("add", "", "float16", "train"),
   ("mul", "", "bfloat16", "train"),
   ("scale", "", "bfloat16", "train"),
+  ("scale", "", "float16", "train"),
+  ("add", "", "bfloat16", "train"),
+  ("x", "relu", "bfloat16", "train"),
   ("add", "", "int32", "train"),
   ("mul", "", "float16", "test"),
 )
@@ -44,21 +34,28 @@ _SUFFIX = {
   "int32": "_int32",
 }
 _FLAT = tuple({"n": n} for n in (1, 31, 257, 1000, 4099, 65537))
+_HIDDEN_FLAT = tuple({"n": n} for n in (2, 33, 509, 2048, 10007, 30011))
 _ROWS = tuple(
   {"rows": rows, "cols": cols}
   for rows, cols in ((1, 1), (3, 31), (17, 64), (37, 101), (257, 251))
+)
+_HIDDEN_ROWS = tuple(
+  {"rows": rows, "cols": cols}
+  for rows, cols in ((1, 2), (5, 29), (32, 33), (13, 307), (127, 96))
 )
 
 
 def recipes() -> list[Recipe]:
   """All elementwise recipes."""
   made = []
-  for split, table in (("train", _TRAIN), ("test", _TEST)):
-    for form, activations in table.items():
-      for activation in activations.split(" "):
-        made.append(_recipe(split, form, activation))
-  for activation, after, split in _AFTER:
-    made.append(_recipe(split, "x", activation, after))
+  for form, activation in itertools.product(rc.FORMS, rc.ACTIVATIONS):
+    split = "test" if (form, activation) in _TEST else "train"
+    if (form, activation) != ("x", ""):
+      made.append(_recipe(split, form, activation))
+  for activation, after in itertools.product(rc.ACTIVATIONS, ("gate", "add")):
+    split = "test" if (activation, after) in _TEST_AFTER else "train"
+    if activation not in ("", "clamp"):
+      made.append(_recipe(split, "x", activation, after))
   for form, activation, dtype, split in _DTYPES:
     made.append(_recipe(split, form, activation, dtype=dtype))
   return made
@@ -66,8 +63,9 @@ def recipes() -> list[Recipe]:
 
 def task(recipe: Recipe) -> Task:
   """The task of an elementwise recipe."""
-  cases = _ROWS if "rows" in rc.sizes(recipe) else _FLAT
-  return rc.make_task(recipe, _baseline(recipe), cases)
+  if "rows" in rc.sizes(recipe):
+    return rc.make_task(recipe, _baseline(recipe), _ROWS, _HIDDEN_ROWS)
+  return rc.make_task(recipe, _baseline(recipe), _FLAT, _HIDDEN_FLAT)
 
 
 def _recipe(split, form, activation, after="", dtype="float32") -> Recipe:

@@ -10,23 +10,37 @@ from jaxkern.tasks.task import Task, launch_signature, parameter
 _TRANSPOSE = (
   ("x", "", "train"),
   ("x", "relu", "train"),
+  ("x", "gelu", "train"),
+  ("x", "silu", "train"),
   ("x", "sigmoid", "train"),
+  ("x", "tanh", "train"),
   ("add", "", "train"),
+  ("mul", "", "train"),
+  ("axpy", "", "train"),
   ("scale", "", "test"),
 )
 # Bias, activation, split.
 _MATMUL = (
   ("", "", "train"),
   ("", "relu", "train"),
-  ("", "tanh", "train"),
+  ("", "gelu", "train"),
   ("", "silu", "test"),
+  ("", "sigmoid", "train"),
+  ("", "tanh", "train"),
   ("b", "", "train"),
   ("b", "relu", "train"),
+  ("b", "gelu", "train"),
+  ("b", "silu", "train"),
   ("b", "sigmoid", "test"),
+  ("b", "tanh", "train"),
 )
 _TRANSPOSE_CASES = tuple(
   {"rows": rows, "cols": cols}
   for rows, cols in ((1, 1), (3, 37), (31, 65), (64, 33), (251, 257))
+)
+_HIDDEN_TRANSPOSE = tuple(
+  {"rows": rows, "cols": cols}
+  for rows, cols in ((1, 2), (5, 33), (32, 31), (65, 127), (96, 129))
 )
 _MATMUL_CASES = tuple(
   {"m": m, "k": k, "n": n}
@@ -37,6 +51,17 @@ _MATMUL_CASES = tuple(
     (64, 16, 65),
     (1, 127, 37),
     (97, 101, 103),
+  )
+)
+_HIDDEN_MATMUL = tuple(
+  {"m": m, "k": k, "n": n}
+  for m, k, n in (
+    (1, 2, 1),
+    (5, 3, 11),
+    (16, 31, 33),
+    (67, 17, 32),
+    (2, 129, 41),
+    (61, 67, 71),
   )
 )
 
@@ -50,11 +75,14 @@ def recipes() -> list[Recipe]:
 def task(recipe: Recipe) -> Task:
   """The task of a matrix recipe."""
   if recipe.family == "transpose":
-    return rc.make_task(recipe, _naive_transpose(recipe), _TRANSPOSE_CASES)
+    return rc.make_task(
+      recipe, _naive_transpose(recipe), _TRANSPOSE_CASES, _HIDDEN_TRANSPOSE
+    )
   return rc.make_task(
     recipe,
     _naive_matmul(recipe),
     _MATMUL_CASES,
+    _HIDDEN_MATMUL,
     lambda attributes: math.sqrt(attributes["k"]),
   )
 

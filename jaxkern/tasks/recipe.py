@@ -198,15 +198,20 @@ def make_task(
   recipe: Recipe,
   baseline: str,
   sizes: Sequence[Mapping[str, int]],
+  hidden: Sequence[Mapping[str, int]],
   slack: Callable[[Mapping], float] = lambda attributes: 1.0,
 ) -> Task:
   """A task of a recipe; the last of `sizes` is the timed one."""
   scalars = [a.name for a in recipe.arguments if a.dtype == "float32"]
   scalars = [name for name in scalars if name in _SCALARS]
-  cases = tuple(
-    {**size, **{name: _SCALARS[name][k] for name in scalars}}
-    for k, size in enumerate(sizes)
-  )
+
+  def with_scalars(sizes):
+    return tuple(
+      {**size, **{name: _SCALARS[name][k] for name in scalars}}
+      for k, size in enumerate(sizes)
+    )
+
+  cases = with_scalars(sizes)
   return Task(
     name=recipe.name,
     level=recipe.level,
@@ -216,6 +221,7 @@ def make_task(
     arguments=recipe.arguments,
     cases=cases,
     timed=(len(cases) - 1,),
+    hidden=with_scalars(hidden),
     make_inputs=_make_inputs(recipe.arguments),
     reference=_reference(recipe.summary, recipe.arguments),
     tolerance=lambda attributes: tolerance(dtype(recipe), slack(attributes)),

@@ -47,6 +47,7 @@ class Task(NamedTuple):
     arguments: in the order of `launch`, without the stream.
     cases: values of all attributes, one mapping per case; awkward sizes first.
     timed: indices into cases of the cases that are timed.
+    hidden: like cases, of other sizes: what no training run has seen.
     make_inputs: (rng, attributes) -> input arrays by name.
     reference: (inputs, attributes) -> output arrays by name; jax.numpy.
     tolerance: (attributes) -> (rtol, atol).
@@ -61,10 +62,16 @@ class Task(NamedTuple):
   arguments: tuple[Argument, ...]
   cases: tuple[Mapping[str, int | float | bool], ...]
   timed: tuple[int, ...]
+  hidden: tuple[Mapping[str, int | float | bool], ...]
   make_inputs: Callable[[np.random.Generator, Mapping], Arrays]
   reference: Callable[[Arrays, Mapping], Arrays]
   tolerance: Callable[[Mapping], tuple[float, float]]
   baseline: str
+
+
+def with_hidden_sizes(task: Task) -> Task:
+  """The task judged on its hidden cases; the last of them is timed."""
+  return task._replace(cases=task.hidden, timed=(len(task.hidden) - 1,))
 
 
 def signature(task: Task) -> str:

@@ -13,14 +13,14 @@ import tqdm
 from jaxkern.data.jsonl import read_lines
 from jaxkern.rollout import collect
 from jaxkern.rollout.collect import Evaluate, Rollout, Sampler
-from jaxkern.tasks import suite
+from jaxkern.tasks.task import Task
 
 _RESAMPLES = 2000
 
 
 def evaluate_policy(
   sampler: Sampler,
-  task_names: Sequence[str],
+  tasks: Sequence[Task],
   evaluate: Evaluate,
   path: str | os.PathLike,
   *,
@@ -37,7 +37,7 @@ def evaluate_policy(
 
   Args:
     sampler: the policy.
-    task_names: each is sampled with a key of its own.
+    tasks: each is sampled with a key of its own.
     evaluate: the verdicts.
     path: a JSONL file.
     seed: of all sampling.
@@ -50,10 +50,10 @@ def evaluate_policy(
   """
   path = pathlib.Path(path)
   records = read_lines(path)
-  counts = {name: 0 for name in task_names}
+  counts = {task.name: 0 for task in tasks}
   for record in records:
     counts[record["task"]] += 1
-  todo = [name for name in task_names if counts[name] < samples]
+  todo = [task for task in tasks if counts[task.name] < samples]
   # A task that was cut short is sampled anew, as a whole.
   records = [r for r in records if counts[r["task"]] >= samples]
   temporary = path.with_suffix(".tmp")
@@ -61,19 +61,20 @@ def evaluate_policy(
   temporary.rename(path)
   together = max(1, sampler.rows // samples)
   bar = tqdm.tqdm(
-    total=len(task_names) * samples,
+    total=len(tasks) * samples,
     initial=len(records),
     desc=label,
     unit="rollout",
   )
   with bar, open(path, "a", encoding="utf-8") as file:
     for start in range(0, len(todo), together):
-      names = todo[start : start + together]
-      key = jax.random.fold_in(jax.random.key(seed), task_names.index(names[0]))
+      some = todo[start : start + together]
+      index = next(i for i, t in enumerate(tasks) if t.name == some[0].name)
+      key = jax.random.fold_in(jax.random.key(seed), index)
       groups, _ = collect.collect(
         sampler,
         key,
-        [suite.get(name) for name in names],
+        some,
         evaluate,
         group_size=samples,
         turns=turns,

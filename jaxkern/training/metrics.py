@@ -47,7 +47,8 @@ class Metrics:
     self._file.write(json.dumps(line) + "\n")
     self._file.flush()
     for name, value in values.items():
-      self._events.add_scalar(f"{stage}/{name}", value, step)
+      # TensorBoard allows no "@" in a name.
+      self._events.add_scalar(f"{stage}/{name.replace('@', '_')}", value, step)
 
   def __enter__(self) -> "Metrics":
     """Returns itself."""

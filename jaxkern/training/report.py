@@ -35,6 +35,8 @@ def render(workdir: str | os.PathLike) -> pathlib.Path:
   sft = [line for line in lines if line["stage"] == "sft"]
   before = read_lines(workdir / "before.jsonl")
   after = read_lines(workdir / "after.jsonl")
+  tasks_before = read_lines(workdir / "new_tasks_before.jsonl")
+  tasks_after = read_lines(workdir / "new_tasks_after.jsonl")
   plots = []
   if rl:
     plots += [
@@ -52,15 +54,29 @@ def render(workdir: str | os.PathLike) -> pathlib.Path:
   page = environment.get_template("report.html.j2").render(
     summary=summary,
     turns=[k for k in summary.get("before", {}) if k[-1].isdigit()],
+    rates=_rates(summary),
     plots=plots,
-    tasks=_by_task(before, after),
-    gallery=_gallery(before, after),
+    tasks=_by_task(tasks_before, tasks_after),
+    gallery=_gallery(before + tasks_before, after + tasks_after),
   )
   path = workdir / "report.html"
   temporary = path.with_suffix(".tmp")
   temporary.write_text(page, encoding="utf-8")
   temporary.rename(path)
   return path
+
+
+def _rates(summary: dict) -> list[tuple[str, dict]]:
+  """(label, pass rates) for the table."""
+  return [
+    (f"{what}, {when}", rates[when])
+    for what, rates in (
+      ("new sizes", summary),
+      ("new tasks", summary.get("new_tasks", {})),
+    )
+    for when in ("before", "after")
+    if when in rates
+  ]
 
 
 def _axes(x: str, y: str):

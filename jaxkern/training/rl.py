@@ -126,7 +126,7 @@ def credited_turns(
 
 
 def make_batch(rows: Sequence[tuple[Turn, float]], sampler: Sampler) -> Batch:
-  """Rows of one update; completions cut to a multiple of 32 tokens."""
+  """Rows of one update; completions cut to `collect.rounded` tokens."""
   turns = [turn for turn, _ in rows]
   prompts, prompt_mask = collect.pad_prompts(
     [turn.prompt for turn in turns],
@@ -134,7 +134,7 @@ def make_batch(rows: Sequence[tuple[Turn, float]], sampler: Sampler) -> Batch:
     sampler.tokenizer.pad_id,
   )
   longest = int(max(turn.mask.sum() for turn in turns))
-  length = min(-(-longest // 32) * 32, len(turns[0].tokens))
+  length = min(collect.rounded(longest), len(turns[0].tokens))
   return Batch(
     prompts,
     prompt_mask,

@@ -18,17 +18,26 @@ from jaxkern.evaluator import Evaluator, Request
 from jaxkern.rollout import prompts
 from jaxkern.rollout.collect import Sampler
 from jaxkern.tasks import suite
+from jaxkern.tasks.task import Task, with_hidden_sizes
 from jaxkern.tokenizer import Tokenizer
 from jaxkern.training import evaluation, report, rl, sft
 from jaxkern.training.checkpoint import Checkpoints
 from jaxkern.training.metrics import Metrics
+
+# Where the rollouts of the evaluations lie.
+FILES = {
+  ("new_sizes", "before"): "before.jsonl",
+  ("new_sizes", "after"): "after.jsonl",
+  ("new_tasks", "before"): "new_tasks_before.jsonl",
+  ("new_tasks", "after"): "new_tasks_after.jsonl",
+}
 
 
 def run(config: ConfigDict, workdir: str | os.PathLike, name: str) -> dict:
   """Runs all stages in `workdir`, or those that a former call left undone.
 
   Leaves corpus.jsonl, tokenizer.json, sft/ and rl/ (checkpoints),
-  metrics.jsonl, before.jsonl and after.jsonl (every sampled kernel with its
+  metrics.jsonl, the evaluations' rollouts (every sampled kernel with its
   verdict), summary.json and report.html; see docs/runs.md.
 
   Args:
@@ -76,19 +85,22 @@ def run(config: ConfigDict, workdir: str | os.PathLike, name: str) -> dict:
         temperature,
       )
 
-    def judge(params: Any, label: str) -> dict:
-      with clock.stage(label):
-        records = evaluation.evaluate_policy(
-          sampler(params, config.evaluation.temperature),
-          suite.names(split="test")[: config.evaluation.tasks],
-          evaluate,
-          workdir / f"{label}.jsonl",
-          seed=config.seed + 1,
-          samples=config.evaluation.samples,
-          turns=config.rl.turns,
-          label=f"evaluating {label}",
-        )
-      return evaluation.pass_rates(records, config.rl.turns)
+    def judge(params: Any, label: str) -> dict[str, dict]:
+      rates = {}
+      for what, tasks in held_out(config.evaluation).items():
+        with clock.stage(label):
+          records = evaluation.evaluate_policy(
+            sampler(params, config.evaluation.temperature),
+            tasks,
+            evaluate,
+            workdir / FILES[what, label],
+            seed=config.seed + 1,
+            samples=config.evaluation[what].samples,
+            turns=config.rl.turns,
+            label=f"evaluating {label}, {what.replace('_', ' ')}",
+          )
+        rates[what] = evaluation.pass_rates(records, config.rl.turns)
+      return rates
 
     resume = {
       stage: Checkpoints.latest(workdir / stage) for stage in ("sft", "rl")
@@ -124,8 +136,9 @@ def run(config: ConfigDict, workdir: str | os.PathLike, name: str) -> dict:
     device = evaluator.describe()
 
   summary = {
-    "before": before,
-    "after": after,
+    "before": before["new_sizes"],
+    "after": after["new_sizes"],
+    "new_tasks": {"before": before["new_tasks"], "after": after["new_tasks"]},
     "seconds": sum(clock.seconds.values()),
     "stage_seconds": clock.seconds,
     "device": device,
@@ -138,23 +151,42 @@ def run(config: ConfigDict, workdir: str | os.PathLike, name: str) -> dict:
   return summary
 
 
+def held_out(evaluation_config: ConfigDict) -> dict[str, list[Task]]:
+  """What a policy is judged on: what it practises on sizes it never met, and
+  tasks it never met."""
+  sizes, tasks = evaluation_config.new_sizes, evaluation_config.new_tasks
+  practised = suite.names(split="train")
+  chosen = practised[:: max(1, len(practised) // sizes.tasks)][: sizes.tasks]
+  return {
+    "new_sizes": [with_hidden_sizes(suite.get(name)) for name in chosen],
+    "new_tasks": [
+      suite.get(name) for name in suite.names(split="test")[: tasks.tasks]
+    ],
+  }
+
+
 def table(summary: dict) -> str:
   """Pass rates before and after, with intervals."""
   turns = [k for k in summary["before"] if k.endswith(tuple("123456789"))]
-  lines = ["          " + "".join(f"{turn:>22}" for turn in turns)]
-  for when in ("before", "after"):
-    rates = summary[when]
-    cells = ""
-    for turn in turns:
-      low, high = rates[f"{turn}_interval"]
-      cell = f"{100 * rates[turn]:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
-      cells += f"{cell:>22}"
-    lines.append(f"{when:<10}{cells}")
+  lines = [" " * 20 + "".join(f"{turn:>22}" for turn in turns)]
+  for what, rates in (("sizes", summary), ("tasks", summary["new_tasks"])):
+    for when in ("before", "after"):
+      cells = ""
+      for turn in turns:
+        low, high = rates[when][f"{turn}_interval"]
+        value = rates[when][turn]
+        cell = f"{100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+        cells += f"{cell:>22}"
+      lines.append(f"{f'new {what}, {when}':<20}{cells}")
   return "\n".join(
     [
       *lines,
-      f"% of {summary['after']['n']} kernels for test tasks that passed by "
-      f"that turn, with 95 % intervals; {summary['seconds']:.0f} s",
+      "% of kernels that passed by that turn, with 95 % intervals; before and",
+      "after reinforcement. New sizes: training tasks on sizes never run in "
+      f"training, {summary['after']['n']} kernels.",
+      "New tasks: tasks in no part of the training, "
+      f"{summary['new_tasks']['after']['n']} kernels. "
+      f"{summary['seconds']:.0f} s in all.",
     ]
   )
 

@@ -61,10 +61,11 @@ def pairs(
 def make_batch(
   rows: Sequence[Pair], lengths: Sequence[int], pad_id: int
 ) -> Batch:
-  """Padded rows; completions to a multiple of 32 tokens."""
+  """Padded rows; completions to `collect.rounded` tokens."""
   tokens, mask = collect.pad_prompts([r.prompt for r in rows], lengths, pad_id)
   longest = max(len(r.completion) for r in rows)
-  completions = np.full((len(rows), -(-longest // 32) * 32), pad_id, np.int32)
+  length = collect.rounded(longest)
+  completions = np.full((len(rows), length), pad_id, np.int32)
   completion_mask = np.zeros(completions.shape, np.float32)
   for b, row in enumerate(rows):
     completions[b, : len(row.completion)] = row.completion

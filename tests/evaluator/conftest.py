@@ -40,6 +40,7 @@ def make_task(value: float = 0.5) -> Task:
     ),
     cases=({"n": 5, "a": 3.0}, {"n": 70, "a": 3.0}),
     timed=(1,),
+    hidden=({"n": 7, "a": 2.0},),
     make_inputs=lambda rng, attributes: {
       "x": np.full(attributes["n"], value, np.float32)
     },

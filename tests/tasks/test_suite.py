@@ -9,7 +9,12 @@ import pytest
 
 from jaxkern.tasks import suite
 from jaxkern.tasks.recipe import tolerance
-from jaxkern.tasks.task import shape_of, shapes, signature
+from jaxkern.tasks.task import (
+  shape_of,
+  shapes,
+  signature,
+  with_hidden_sizes,
+)
 
 
 def gelu(v):
@@ -42,87 +47,98 @@ def standard(v):
   return d / np.sqrt((d**2).mean(1, keepdims=True) + 1e-5)
 
 
-NUMPY = {
-  "relu": lambda x: relu(x),
-  "gelu": lambda x: gelu(x),
-  "silu": lambda x: silu(x),
-  "sigmoid": lambda x: sigmoid(x),
-  "tanh": lambda x: np.tanh(x),
-  "clamp": lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
+FORMS = {
+  "": lambda x: x,
   "add": lambda x, z: x + z,
-  "add_relu": lambda x, z: relu(x + z),
-  "add_gelu": lambda x, z: gelu(x + z),
-  "add_silu": lambda x, z: silu(x + z),
-  "add_tanh": lambda x, z: np.tanh(x + z),
   "mul": lambda x, z: x * z,
-  "mul_gelu": lambda x, z: gelu(x * z),
-  "mul_silu": lambda x, z: silu(x * z),
-  "mul_sigmoid": lambda x, z: sigmoid(x * z),
   "bias": lambda x, b: x + b,
-  "bias_relu": lambda x, b: relu(x + b),
-  "bias_gelu": lambda x, b: gelu(x + b),
-  "bias_silu": lambda x, b: silu(x + b),
-  "bias_tanh": lambda x, b: np.tanh(x + b),
   "scale": lambda x, a: a * x,
-  "scale_relu": lambda x, a: relu(a * x),
-  "scale_silu": lambda x, a: silu(a * x),
-  "scale_sigmoid": lambda x, a: sigmoid(a * x),
   "axpy": lambda x, z, a: a * x + z,
-  "gated_gelu": lambda x, z: gelu(x) * z,
-  "gated_silu": lambda x, z: silu(x) * z,
-  "gated_sigmoid": lambda x, z: sigmoid(x) * z,
-  "relu_add": lambda x, z: relu(x) + z,
-  "sigmoid_add": lambda x, z: sigmoid(x) + z,
-  "tanh_add": lambda x, z: np.tanh(x) + z,
-  "relu_f16": lambda x: relu(x),
-  "add_f16": lambda x, z: x + z,
-  "mul_f16": lambda x, z: x * z,
-  "mul_bf16": lambda x, z: x * z,
-  "scale_bf16": lambda x, a: a * x,
-  "add_int32": lambda x, z: x + z,
-  "row_sum": lambda x: x.sum(1),
-  "row_max": lambda x: x.max(1),
-  "row_mean": lambda x: x.mean(1),
-  "row_norm": lambda x: np.sqrt((x**2).sum(1)),
-  "row_sum_relu": lambda x: relu(x).sum(1),
-  "row_sum_scale": lambda x, a: a * x.sum(1),
-  "row_sum_mul": lambda x, z: (x * z).sum(1),
-  "row_mean_tanh": lambda x: np.tanh(x).mean(1),
-  "row_mean_relu": lambda x: relu(x).mean(1),
-  "row_mean_mul": lambda x, z: (x * z).mean(1),
-  "row_max_add": lambda x, z: (x + z).max(1),
-  "row_max_scale": lambda x, a: (a * x).max(1),
+}
+ACTIVATIONS = {
+  "": lambda v: v,
+  "relu": relu,
+  "gelu": gelu,
+  "silu": silu,
+  "sigmoid": sigmoid,
+  "tanh": np.tanh,
+  "clamp": lambda v, lo, hi: np.minimum(np.maximum(v, lo), hi),
+}
+SINKS = {
+  "": lambda v: v,
+  "row_sum": lambda v: v.sum(1),
+  "row_max": lambda v: v.max(1),
+  "row_mean": lambda v: v.mean(1),
+  "row_norm": lambda v: np.sqrt((v**2).sum(1)),
+  "softmax": softmax,
+  "log_softmax": lambda v: np.log(softmax(v)),
+  "rms_norm": rms,
+  "layer_norm": standard,
+  "transpose": lambda v: v.T,
+}
+
+
+def composed(sink, form, activation):
+  """sink(activation(form(x, ...)))."""
+
+  def formula(**values):
+    bounds = {k: values.pop(k) for k in ("lo", "hi") if k in values}
+    return SINKS[sink](ACTIVATIONS[activation](FORMS[form](**values), **bounds))
+
+  return formula
+
+
+def product(activation, equation):
+  """activation(x w + b)."""
+
+  def formula(x, w, b=0):
+    return ACTIVATIONS[activation](np.einsum(equation, x, w) + b)
+
+  return formula
+
+
+def followed(activation, after):
+  """activation(x) * z or activation(x) + z."""
+  return lambda x, z: (
+    ACTIVATIONS[activation](x) * z
+    if after == "gate"
+    else ACTIVATIONS[activation](x) + z
+  )
+
+
+def name_of(*parts):
+  return "_".join(filter(None, parts))
+
+
+# More than the suite has.
+NUMPY = {
+  **{
+    name_of(sink, form, activation): composed(sink, form, activation)
+    for sink in SINKS
+    for form in FORMS
+    for activation in ACTIVATIONS
+  },
+  **{
+    name_of(kind, bias, activation): product(activation, equation)
+    for kind, equation in (("matvec", "rc,c->r"), ("matmul", "mk,kn->mn"))
+    for bias in ("", "bias")
+    for activation in ACTIVATIONS
+  },
+  **{f"gated_{name}": followed(name, "gate") for name in ACTIVATIONS},
+  **{f"{name}_add": followed(name, "add") for name in ACTIVATIONS},
+  **{
+    f"{name}_{dtype}": composed("", form, activation)
+    for name, form, activation in (
+      ("relu", "", "relu"),
+      ("add", "add", ""),
+      ("mul", "mul", ""),
+      ("scale", "scale", ""),
+    )
+    for dtype in ("f16", "bf16", "int32")
+  },
   "row_sum_int32": lambda x: x.sum(1),
-  "softmax": lambda x: softmax(x),
-  "softmax_scale": lambda x, a: softmax(a * x),
-  "softmax_add": lambda x, z: softmax(x + z),
-  "log_softmax": lambda x: np.log(softmax(x)),
-  "log_softmax_scale": lambda x, a: np.log(softmax(a * x)),
-  "rms_norm": lambda x: rms(x),
   "rms_norm_gain": lambda x, g: rms(x) * g,
-  "rms_norm_add": lambda x, z: rms(x + z),
-  "layer_norm": lambda x: standard(x),
-  "layer_norm_bias": lambda x, b: standard(x + b),
-  "layer_norm_add": lambda x, z: standard(x + z),
-  "matvec": lambda x, w: (x * w).sum(1),
-  "matvec_bias": lambda x, w, b: (x * w).sum(1) + b,
-  "matvec_relu": lambda x, w: relu((x * w).sum(1)),
-  "matvec_sigmoid": lambda x, w: sigmoid((x * w).sum(1)),
-  "matvec_tanh": lambda x, w: np.tanh((x * w).sum(1)),
-  "transpose": lambda x: x.T,
-  "transpose_relu": lambda x: relu(x.T),
-  "transpose_sigmoid": lambda x: sigmoid(x.T),
-  "transpose_add": lambda x, z: x.T + z.T,
-  "transpose_scale": lambda x, a: a * x.T,
-  "matmul": lambda x, w: np.einsum("mk,kn->mn", x, w),
-  "matmul_relu": lambda x, w: relu(np.einsum("mk,kn->mn", x, w)),
-  "matmul_silu": lambda x, w: silu(np.einsum("mk,kn->mn", x, w)),
-  "matmul_tanh": lambda x, w: np.tanh(np.einsum("mk,kn->mn", x, w)),
-  "matmul_bias": lambda x, w, b: np.einsum("mk,kn->mn", x, w) + b,
-  "matmul_bias_relu": lambda x, w, b: relu(np.einsum("mk,kn->mn", x, w) + b),
-  "matmul_bias_sigmoid": lambda x, w, b: sigmoid(
-    np.einsum("mk,kn->mn", x, w) + b
-  ),
+  "layer_norm_gain": lambda x, g: standard(x) * g,
 }
 every_task = pytest.mark.parametrize("name", suite.names())
 
@@ -249,7 +265,6 @@ def test_suite_has_two_levels_and_two_splits():
   assert len(suite.names(level=1)) >= 16 <= len(suite.names(level=2))
   assert len(suite.names("test")) >= 10
   assert not set(suite.names("test")) & set(suite.names("train"))
-  assert set(NUMPY) == set(suite.names())
 
 
 @pytest.mark.parametrize("name", suite.names("test"))
@@ -263,6 +278,19 @@ def test_elements_of_a_test_task_occur_in_training_tasks(name):
   assert held_out.summary not in {
     r.summary for r in train if r.arguments == held_out.arguments
   }
+
+
+@every_task
+def test_hidden_sizes_are_new(name):
+  task = suite.get(name)
+  hidden = with_hidden_sizes(task)
+  sizes = [
+    tuple(v for v in c.values() if isinstance(v, int)) for c in task.cases
+  ]
+  assert len(hidden.cases) >= 5 and hidden.timed == (len(hidden.cases) - 1,)
+  for case in hidden.cases:
+    assert set(case) == set(task.cases[0])
+    assert tuple(v for v in case.values() if isinstance(v, int)) not in sizes
 
 
 def test_matmul_bias_relu_by_hand():

@@ -2,6 +2,7 @@ import json
 from types import SimpleNamespace
 
 from jaxkern.rollout.collect import Rollout
+from jaxkern.tasks import suite
 from jaxkern.training import evaluation
 
 
@@ -42,7 +43,7 @@ def test_what_is_in_the_file_is_not_sampled_again(monkeypatch, tmp_path):
   monkeypatch.setattr(evaluation.collect, "collect", collect)
   records = evaluation.evaluate_policy(
     SimpleNamespace(rows=8),
-    ["relu", "tanh", "silu"],
+    [suite.get(name) for name in ("relu", "tanh", "silu")],
     None,
     path,
     seed=0,

@@ -17,6 +17,7 @@ def workdir(tmp_path):
   summary = {
     "before": rates,
     "after": {**rates, "pass@1": 0.75},
+    "new_tasks": {"before": {**rates, "pass@1": 0.125}, "after": rates},
     "seconds": 61.0,
     "stage_seconds": {"rl": 61.0},
     "device": "cpu: test",
@@ -47,6 +48,7 @@ def workdir(tmp_path):
 def test_the_page_is_self_contained_and_has_the_numbers(workdir):
   page = report.render(workdir).read_text()
   assert "25.0 %" in page and "75.0 %" in page and "[12.5, 50.0]" in page
+  assert "new tasks, before" in page and "12.5 [" in page
   assert page.count("<svg") == 5
   assert not re.search(r'(src|href)="(?!#)', page)
   assert "return a &lt; b;" in page  # Kernels are text, not markup.

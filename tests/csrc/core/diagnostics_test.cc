@@ -47,6 +47,23 @@ TEST(TemplateErrorsKeepTheLineThatAskedForThem) {
            "shim.h:2:3: error: no match\n");
 }
 
+TEST(TheRewrittenLaunchIsNotShown) {
+  CHECK_EQ(
+      CompilerLog(
+          "/t/kernel.cu: In instantiation of 'launch(float*)::<lambda(auto:1 "
+          "...)>':\n"
+          "/i/host.h:2:3:   required from 'void jaxkern_cpu::Launch(A, B)'\n"
+          "/t/kernel.cu:4:5:   required from here\n"
+          "/t/kernel.cu:4:9: error: 'run' was not declared in this scope\n"
+          "    4 |   ::jaxkern_cpu::Launch(1, [=] { run(1); });\n"
+          "      |                                  ~~~^~~\n"
+          "/t/kernel.cu:7:1: error: expected '}'\n"
+          "    7 | ;\n"),
+      "kernel.cu:4:9: error: 'run' was not declared in this scope\n"
+      "kernel.cu:7:1: error: expected '}'\n"
+      "    7 | ;\n");
+}
+
 TEST(LongOutputIsCutAtAMessage) {
   std::string output;
   for (int i = 0; i < 500; ++i) {
