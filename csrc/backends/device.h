@@ -4,6 +4,7 @@
 #define JAXKERN_BACKENDS_DEVICE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,11 +25,51 @@ struct DeviceError {
   bool unsupported = false;  ///< the device lacks the feature `message` names
 };
 
+/// Bytes of the device to be copied to the host.
+struct Snapshot {
+  void* to;
+  const void* from;
+  size_t bytes;
+};
+
+/// Launches that are measured together, back to back, each with arguments of
+/// its own. Snapshots are taken in the stream's order directly behind the last
+/// launch: what is not done by then is not in them.
+struct Batch {
+  Entry entry = nullptr;
+  std::vector<void**> arguments;
+  std::vector<Snapshot> snapshots;
+};
+
+/// How a batch is measured.
+struct Mode {
+  /// Caches emptied before; else as writing the arguments left them.
+  bool flush = false;
+  /// The device is kept busy while the host queues the batch, so that the
+  /// host's launch latency falls out of the measured time. Else the device is
+  /// idle before, and wall_us and late_us mean something.
+  bool queue_ahead = false;
+};
+
+/// What a batch took, all launches together.
+struct Measurement {
+  int returned = 0;      ///< the first error that `launch` gave back
+  double device_us = 0;  ///< CUDA events on cuda, the host's clock on cpu
+  double wall_us = 0;    ///< until a device-wide synchronise came back
+  double late_us = 0;    ///< of this, after the stream had finished
+  /// Host time inside `launch` that is neither the device's nor the runtime's;
+  /// 0 where the device cannot tell.
+  double host_us = 0;
+  int64_t work = -1;  ///< kernels, memsets and device copies; -1: unknown
+  /// Work on other streams that the given stream was not made to wait for.
+  int64_t unjoined = 0;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
 
-  /// "cpu: <processor>, <threads> threads" or "cuda: <GPU>, sm_90".
+  /// "cpu: <processor>, <threads> threads" or "cuda: <GPU>, sm_90, <PCI id>".
   virtual std::string Describe() const = 0;
 
   virtual DeviceError Allocate(size_t bytes, void** pointer) = 0;
@@ -37,15 +78,20 @@ class Device {
   virtual DeviceError CopyOut(void* host, const void* device, size_t bytes) = 0;
   virtual DeviceError Fill(void* device, int byte, size_t bytes) = 0;
 
-  /// One launch, then a device-wide synchronise and an error query. `returned`
-  /// is what `launch` gave back; an error it swallowed is in the result.
-  virtual DeviceError Run(Entry entry, void** arguments, int* returned) = 0;
+  /// Launches, then a device-wide synchronise and an error query; an error
+  /// that a launch swallowed is in the result.
+  virtual DeviceError Measure(const Batch& batch, Mode mode,
+                              Measurement* measured) = 0;
 
-  /// `repetitions` timed launches after `warmup` untimed ones, each after a
-  /// cache flush; microseconds appended to `times_us`. CUDA events on cuda,
-  /// the host's clock around the launch on cpu.
-  virtual DeviceError Time(Entry entry, void** arguments, int warmup,
-                           int repetitions, std::vector<double>* times_us) = 0;
+  /// Launches that may go into one batch for the clock's sake.
+  virtual int MaxBatch() const { return 1; }
+
+  /// Bytes per microsecond that reading memory cannot exceed after a flush; 0:
+  /// unknown.
+  virtual double ReadLimit() const { return 0; }
+
+  /// Threads of this process that are the device's own; -1: unknown.
+  virtual int Threads() const { return -1; }
 };
 
 /// Both return nullptr and set *error when the device cannot be used.

@@ -6,6 +6,7 @@
 
 #include "core/compare.h"
 #include "core/diagnostics.h"
+#include "core/schedule.h"
 
 namespace jaxkern {
 namespace {
@@ -32,61 +33,73 @@ std::string Summary(const std::string& name, const Comparison& comparison) {
   return text.str();
 }
 
-/// Compares the outputs of one case; what is wrong with it, "" if nothing.
-std::string CheckOutputs(const Problem& problem, const Case& c,
-                         const Mapping& results, Findings* findings,
-                         Result* result) {
-  std::string wrong;
-  for (const Array& array : c.outputs) {
-    const Argument& argument =
-        problem.arguments[static_cast<size_t>(array.argument)];
-    const Comparison comparison = Compare(
-        argument.name, argument.dtype, array.shape, results.data + array.offset,
-        problem.expected.data() + array.offset, c.tolerance);
-    result->mismatches += comparison.mismatches;
-    result->max_abs_error =
-        std::max(result->max_abs_error, comparison.max_abs_error);
-    result->max_rel_error =
-        std::max(result->max_rel_error, comparison.max_rel_error);
-    if (comparison.mismatches == 0) continue;
-    findings->nonfinite |= comparison.nonfinite > 0;
-    wrong += Summary(argument.name, comparison) + comparison.first;
-  }
-  return wrong;
+void Add(const std::string& name, const Comparison& comparison,
+         Comparisons* to) {
+  to->mismatches += comparison.mismatches;
+  to->untouched += comparison.untouched;
+  to->nonfinite += comparison.nonfinite;
+  to->max_abs_error = std::max(to->max_abs_error, comparison.max_abs_error);
+  to->max_rel_error = std::max(to->max_rel_error, comparison.max_rel_error);
+  if (comparison.mismatches == 0) return;
+  to->right = false;
+  to->wrong += Summary(name, comparison) + comparison.first;
 }
 
-std::string CheckInputs(const Problem& problem, const Case& c,
-                        const Mapping& results) {
-  std::string wrong;
-  for (const Array& array : c.inputs) {
-    const char* after = results.data + problem.expected.size() + array.offset;
-    if (array.bytes > 0 &&
-        std::memcmp(after, problem.inputs.data + array.offset, array.bytes) !=
-            0) {
-      wrong += "modified its input " +
-               problem.arguments[static_cast<size_t>(array.argument)].name +
-               "\n";
-    }
+void Add(const Comparisons& comparisons, const std::string& label,
+         Findings* findings, Result* result) {
+  ++result->launches_compared;
+  result->mismatches += comparisons.mismatches;
+  result->max_abs_error =
+      std::max(result->max_abs_error, comparisons.max_abs_error);
+  result->max_rel_error =
+      std::max(result->max_rel_error, comparisons.max_rel_error);
+  findings->nonfinite |= comparisons.nonfinite > 0;
+  if (comparisons.right) {
+    findings->passed += (findings->passed.empty() ? "" : "; ") + label;
+  } else if (++findings->failed <= 3) {
+    findings->details += "case " + label + ": " + comparisons.wrong;
   }
-  return wrong;
 }
 
 }  // namespace
 
-void Check(const Problem& problem, const Mapping& results, Result* result) {
-  Findings findings;
-  for (const Case& c : problem.cases) {
-    const std::string wrong =
-        CheckOutputs(problem, c, results, &findings, result) +
-        CheckInputs(problem, c, results);
-    if (wrong.empty()) {
-      findings.passed += (findings.passed.empty() ? "" : "; ") + c.label;
+Comparisons CompareSlot(const Problem& problem, const Report& report,
+                        size_t case_index, int slot, int variant) {
+  const Case& c = problem.cases[case_index];
+  const JobCase& layout = report.job.cases[case_index];
+  const char* arrays = report.results.data + layout.slots_at +
+                       static_cast<size_t>(slot) * layout.slot_bytes;
+  Comparisons comparisons;
+  for (const Array& array : c.variant(variant).outputs) {
+    const size_t i = static_cast<size_t>(array.argument);
+    const Argument& argument = problem.arguments[i];
+    Add(argument.name,
+        Compare(argument.name, argument.dtype, array.shape,
+                arrays + layout.values[i].offset,
+                problem.expected.data() + array.offset, c.tolerance),
+        &comparisons);
+  }
+  for (const Array& array : c.variant(variant).inputs) {
+    const size_t i = static_cast<size_t>(array.argument);
+    if (array.bytes == 0 ||
+        std::memcmp(arrays + layout.values[i].offset,
+                    problem.inputs.data + array.offset, array.bytes) == 0) {
       continue;
     }
-    ++findings.failed;
-    if (findings.failed <= 3) {
-      findings.details += "case " + c.label + ": " + wrong;
-    }
+    comparisons.right = false;
+    comparisons.wrong +=
+        "modified its input " + problem.arguments[i].name + "\n";
+  }
+  return comparisons;
+}
+
+void Check(const Problem& problem, const Report& report, Result* result) {
+  Findings findings;
+  for (size_t i = 0; i < problem.cases.size(); ++i) {
+    const Case& c = problem.cases[i];
+    Schedule schedule(report.job.seed, static_cast<int>(i), c.variants());
+    Add(CompareSlot(problem, report, i, 0, schedule.Variant(0)), c.label,
+        &findings, result);
   }
   result->stage = "check";
   if (findings.failed == 0) {

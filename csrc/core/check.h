@@ -2,16 +2,32 @@
 #ifndef JAXKERN_CORE_CHECK_H_
 #define JAXKERN_CORE_CHECK_H_
 
-#include "core/memory_file.h"
+#include <string>
+
 #include "core/problem.h"
+#include "core/runner.h"
 #include "jaxkern/evaluator.h"
 
 namespace jaxkern {
 
-/// Compares `results` (laid out as Job says) with what `problem` expects, and
-/// the inputs with what they were. Sets status, stage "check", log, errors and
-/// mismatches of *result.
-void Check(const Problem& problem, const Mapping& results, Result* result);
+/// One launch's arrays against what they should be.
+struct Comparisons {
+  bool right = true;
+  int64_t mismatches = 0;
+  int64_t untouched = 0;  ///< of these: still holding the poison
+  int64_t nonfinite = 0;  ///< of these: computed NaN or Inf for a finite value
+  double max_abs_error = 0, max_rel_error = 0;
+  std::string wrong;  ///< for the log: which arrays, how much, where
+};
+
+/// Compares a slot of a case's results with the outputs of a variant, and the
+/// inputs in it with what they were.
+Comparisons CompareSlot(const Problem& problem, const Report& report,
+                        size_t case_index, int slot, int variant);
+
+/// The checked launch of every case. Sets status, stage "check", log, errors
+/// and mismatches of *result.
+void Check(const Problem& problem, const Report& report, Result* result);
 
 }  // namespace jaxkern
 

@@ -56,8 +56,9 @@ std::string Key(const Task& task) {
   return std::to_string(reinterpret_cast<uintptr_t>(task.problem.get())) + " " +
          std::to_string(task.request.repetitions) + " " +
          std::to_string(task.request.compile_timeout_s) + " " +
-         std::to_string(task.request.run_timeout_s) + "\n" +
-         task.request.source;
+         std::to_string(task.request.run_timeout_s) + " " +
+         std::to_string(task.request.flush) + " " +
+         std::to_string(task.request.seed) + "\n" + task.request.source;
 }
 
 }  // namespace

@@ -3,12 +3,17 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "backends/toolchain.h"
 #include "core/check.h"
+#include "core/check_timing.h"
+#include "core/inspect.h"
 #include "core/native.h"
+#include "core/schedule.h"
 #include "core/subprocess.h"
 
 namespace jaxkern {
@@ -47,30 +52,6 @@ std::unique_ptr<Toolchain> MakeToolchain(const Options& options) {
   if (options.device == "cuda") return MakeCudaToolchain(options.compiler);
   throw std::invalid_argument("device: expected \"cpu\" or \"cuda\", got \"" +
                               options.device + "\"");
-}
-
-double Median(std::vector<double> samples) {
-  if (samples.empty()) return 0;
-  const auto middle = samples.begin() + samples.size() / 2;
-  std::nth_element(samples.begin(), middle, samples.end());
-  if (samples.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(samples.begin(), middle)) / 2;
-}
-
-double SumOfMedians(const std::vector<std::vector<double>>& cases) {
-  double sum = 0;
-  for (const auto& samples : cases) sum += Median(samples);
-  return sum;
-}
-
-void SetTimes(const Report& report, Result* result) {
-  for (const auto& samples : report.times_us) {
-    result->times_us.insert(result->times_us.end(), samples.begin(),
-                            samples.end());
-  }
-  result->baseline_us = SumOfMedians(report.baseline_us);
-  const double own = SumOfMedians(report.times_us);
-  if (own > 0) result->speedup = result->baseline_us / own;
 }
 
 }  // namespace
@@ -227,6 +208,13 @@ void Pipeline::BuildTask(const TaskPtr& task) {
     Fail(task, build.status, build.stage, build.log);
     return;
   }
+  if (const auto offence = Inspect(build.library.get())) {
+    result.rule = offence->rule;
+    result.evidence = offence->evidence;
+    Fail(task, Status::kCheating, "link",
+         "the kernel " + offence->evidence + ", which no kernel needs\n");
+    return;
+  }
   if (request.repetitions > 0 && !problem.baseline.empty()) {
     task->baseline =
         builder_.Make(problem.baseline, problem, request.compile_timeout_s);
@@ -246,13 +234,17 @@ void Pipeline::RunTask(const TaskPtr& task, Runner* runner) {
   run.problem = task->problem.get();
   run.library = task->build.library.get();
   run.baseline = task->baseline.library.get();
-  run.repetitions = task->request.repetitions;
-  run.timeout_s = task->request.run_timeout_s;
+  run.options.seed = task->seed;
+  run.options.repetitions = task->request.repetitions;
+  run.options.flush = task->request.flush;
+  run.options.timeout_s = task->request.run_timeout_s;
   task->report = runner->Execute(run);
   task->result.run_s = SecondsSince(start);
   if (task->report.status == Status::kOk) {
     Push(&to_check_, task);
   } else {
+    task->result.rule = task->report.rule;
+    task->result.evidence = task->report.evidence;
     Fail(task, task->report.status, task->report.stage, task->report.log);
   }
 }
@@ -260,9 +252,9 @@ void Pipeline::RunTask(const TaskPtr& task, Runner* runner) {
 void Pipeline::CheckTask(const TaskPtr& task) {
   task->result.queue_s += SecondsSince(task->queued);
   const auto start = Clock::now();
-  Check(*task->problem, task->report.results, &task->result);
+  Check(*task->problem, task->report, &task->result);
   if (task->result.status == Status::kOk) {
-    SetTimes(task->report, &task->result);
+    CheckTiming(*task->problem, task->report, &task->result);
   }
   task->result.run_s += SecondsSince(start);
   deliver_(task);
@@ -276,7 +268,20 @@ void Pipeline::Fail(const TaskPtr& task, Status status,
   deliver_(task);
 }
 
-void Pipeline::Start(TaskPtr task) { Push(&to_build_, std::move(task)); }
+void Pipeline::Start(TaskPtr task) {
+  task->seed = task->request.seed != 0 ? task->request.seed : SecretBits();
+  Replay& replay = task->result.replay;
+  replay.request = task->request;
+  std::error_code unchanged;
+  const auto absolute =
+      std::filesystem::absolute(task->request.problem, unchanged);
+  if (!unchanged) replay.request.problem = absolute.lexically_normal();
+  replay.request.seed = task->seed;
+  replay.problem_hash = task->problem->hash;
+  replay.device = options_.device;
+  replay.environment = Describe();
+  Push(&to_build_, std::move(task));
+}
 
 std::string Pipeline::Describe() const {
   return device_ + "; " + builder_.toolchain().Describe() + "; cache " +

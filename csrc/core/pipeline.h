@@ -27,6 +27,7 @@ namespace jaxkern {
 struct Task {
   Request request;
   std::shared_ptr<const Problem> problem;
+  uint64_t seed = 0;  // the request's, or fresh
   std::chrono::steady_clock::time_point queued;
   Build build, baseline;
   Report report;

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 namespace jaxkern {
 namespace {
@@ -182,31 +184,78 @@ double ReadTolerance(const Field& field) {
   return field.Number();
 }
 
+/// The blocks of all inputs and of all expected outputs.
+struct Blocks {
+  std::vector<char> inputs, expected;
+};
+
+/// The arrays whose files `field` lists.
+Variant ReadVariant(const Field& field, const Field& attributes,
+                    const std::string& directory,
+                    const std::vector<Argument>& arguments, Blocks* blocks) {
+  Variant variant;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const int index = static_cast<int>(i);
+    if (arguments[i].kind == Argument::Kind::kInput) {
+      variant.inputs.push_back(ReadArray(field.At("inputs"), attributes,
+                                         directory, arguments[i], index,
+                                         &blocks->inputs));
+    } else if (arguments[i].kind == Argument::Kind::kOutput) {
+      variant.outputs.push_back(ReadArray(field.At("outputs"), attributes,
+                                          directory, arguments[i], index,
+                                          &blocks->expected));
+    }
+  }
+  return variant;
+}
+
 Case ReadCase(const Field& field, const std::string& directory,
-              const std::vector<Argument>& arguments, std::vector<char>* inputs,
-              std::vector<char>* expected) {
+              const std::vector<Argument>& arguments, Blocks* blocks) {
   Case c;
   const Field attributes = field.At("attributes");
   c.tolerance.rtol = ReadTolerance(field.At("rtol"));
   c.tolerance.atol = ReadTolerance(field.At("atol"));
   c.timed = field.At("timed").Bool();
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const Argument& argument = arguments[i];
-    const int index = static_cast<int>(i);
-    if (argument.kind == Argument::Kind::kAttribute) {
-      const Field value = attributes.At(argument.name);
-      c.attributes.push_back(ReadAttribute(value, argument.dtype));
-      c.label += (c.label.empty() ? "" : ", ") + argument.name + "=" +
-                 value.value.dump();
-    } else if (argument.kind == Argument::Kind::kInput) {
-      c.inputs.push_back(ReadArray(field.At("inputs"), attributes, directory,
-                                   argument, index, inputs));
-    } else {
-      c.outputs.push_back(ReadArray(field.At("outputs"), attributes, directory,
-                                    argument, index, expected));
-    }
+  for (const Argument& argument : arguments) {
+    if (argument.kind != Argument::Kind::kAttribute) continue;
+    const Field value = attributes.At(argument.name);
+    c.attributes.push_back(ReadAttribute(value, argument.dtype));
+    c.label += (c.label.empty() ? "" : ", ") + argument.name + "=" +
+               value.value.dump();
+  }
+  static_cast<Variant&>(c) =
+      ReadVariant(field, attributes, directory, arguments, blocks);
+  if (!field.value.contains("variants")) return c;
+  const Field variants = field.At("variants");
+  for (size_t i = 0; i < variants.Size(); ++i) {
+    c.others.push_back(
+        ReadVariant(variants.At(i), attributes, directory, arguments, blocks));
   }
   return c;
+}
+
+/// Not cryptographic: it tells a changed bundle, not a forged one.
+uint64_t Mix(uint64_t hash, const char* data, size_t bytes) {
+  while (bytes > 0) {
+    uint64_t word = 0;
+    const size_t taken = std::min(bytes, sizeof word);
+    std::memcpy(&word, data, taken);
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL;
+    hash ^= hash >> 32;
+    data += taken;
+    bytes -= taken;
+  }
+  return hash;
+}
+
+std::string HashOf(const std::string& text, const Blocks& blocks) {
+  uint64_t hash = Mix(text.size(), text.data(), text.size());
+  hash = Mix(hash, blocks.inputs.data(), blocks.inputs.size());
+  hash = Mix(hash, blocks.expected.data(), blocks.expected.size());
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx",
+                static_cast<unsigned long long>(hash));
+  return digits;
 }
 
 void ShareInputs(const std::vector<char>& inputs, Problem* problem) {
@@ -233,9 +282,10 @@ std::string ReadText(const std::string& path) {
 
 std::shared_ptr<const Problem> ReadProblem(const std::string& directory) {
   const std::string file = directory + "/problem.json";
+  const std::string text = ReadText(file);
   json parsed;
   try {
-    parsed = json::parse(ReadText(file));
+    parsed = json::parse(text);
   } catch (const json::parse_error& error) {
     throw std::invalid_argument(file + ": expected JSON, got: " + error.what());
   }
@@ -246,18 +296,23 @@ std::shared_ptr<const Problem> ReadProblem(const std::string& directory) {
   problem->arguments = ReadArguments(top.At("arguments"));
   const Field cases = top.At("cases");
   if (cases.Size() == 0) cases.Fail("at least one case", "none");
-  std::vector<char> inputs;
+  Blocks blocks;
   for (size_t i = 0; i < cases.Size(); ++i) {
-    problem->cases.push_back(ReadCase(cases.At(i), directory,
-                                      problem->arguments, &inputs,
-                                      &problem->expected));
+    problem->cases.push_back(
+        ReadCase(cases.At(i), directory, problem->arguments, &blocks));
   }
-  ShareInputs(inputs, problem.get());
+  ShareInputs(blocks.inputs, problem.get());
   if (parsed.contains("baseline") && !parsed["baseline"].is_null()) {
     problem->baseline =
         ReadText(directory + "/" + top.At("baseline").FileName());
   }
+  problem->hash = HashOf(text + problem->baseline, blocks);
+  problem->expected = std::move(blocks.expected);
   return problem;
+}
+
+std::string ProblemHash(const std::string& directory) {
+  return ReadProblem(directory)->hash;
 }
 
 }  // namespace jaxkern

@@ -36,13 +36,24 @@ struct Array {
   size_t bytes;
 };
 
-/// One set of sizes and values, with its arrays in the order of the arguments.
-struct Case {
+/// Inputs and what they must give, each in the order of the arguments.
+struct Variant {
+  std::vector<Array> inputs, outputs;
+};
+
+/// One set of sizes and values, with its first variant and perhaps others of
+/// the same shapes.
+struct Case : Variant {
   std::string label;                  ///< "n=33, a=2.0"
   std::vector<Attribute> attributes;  ///< in the order of the arguments
   Tolerance tolerance;
   bool timed = false;
-  std::vector<Array> inputs, outputs;
+  std::vector<Variant> others;
+
+  int variants() const { return static_cast<int>(others.size()) + 1; }
+  const Variant& variant(int index) const {
+    return index == 0 ? *this : others[static_cast<size_t>(index) - 1];
+  }
 };
 
 struct Problem {
@@ -50,6 +61,7 @@ struct Problem {
   std::vector<Argument> arguments;
   std::vector<Case> cases;
   std::string baseline;        ///< CUDA C++ text; "": none
+  std::string hash;            ///< 16 hex digits over all that was read
   std::vector<char> expected;  ///< the outputs of all cases
   Fd input_memory;             ///< the inputs of all cases, sealed
   Mapping inputs;              ///< the same, mapped here
@@ -58,6 +70,9 @@ struct Problem {
 /// Reads the bundle in `directory`. Throws std::invalid_argument with one line
 /// that names the file, the field, what was expected and what was found.
 std::shared_ptr<const Problem> ReadProblem(const std::string& directory);
+
+/// The hash of the bundle in `directory`, as in Problem. Throws likewise.
+std::string ProblemHash(const std::string& directory);
 
 }  // namespace jaxkern
 

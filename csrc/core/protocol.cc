@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/compare.h"
 
@@ -15,6 +17,16 @@ using nlohmann::json;
 
 constexpr size_t kMaxDescriptors = 8;
 constexpr ssize_t kMaxMessage = 1 << 20;
+constexpr size_t kAlignment = 64;
+// Outputs of timed launches that are brought back for comparison: as many as
+// fit, but a few even of the largest.
+constexpr size_t kTimedResults = size_t{32} << 20;
+constexpr size_t kFewestSlots = 4;
+constexpr size_t kMostSlots = 1000;
+
+size_t RoundUp(size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 bool Send(int socket, const std::string& text, const std::vector<int>& fds) {
   iovec part = {const_cast<char*>(text.data()), text.size()};
@@ -76,87 +88,137 @@ bool Receive(int socket, std::string* text, std::vector<Fd>* fds) {
 json ToJson(const JobValue& value) {
   const json attribute =
       std::visit([](auto v) { return json(v); }, value.attribute);
-  return {static_cast<int>(value.kind), value.offset, value.bytes, value.poison,
-          value.attribute.index(),      attribute};
+  return {static_cast<int>(value.kind),
+          value.name,
+          value.offset,
+          value.bytes,
+          value.poison,
+          value.attribute.index(),
+          attribute};
 }
 
 JobValue ParseValue(const json& parsed) {
   JobValue value;
   value.kind = static_cast<Argument::Kind>(parsed.at(0).get<int>());
-  value.offset = parsed.at(1);
-  value.bytes = parsed.at(2);
-  value.poison = parsed.at(3);
-  switch (parsed.at(4).get<int>()) {
+  value.name = parsed.at(1);
+  value.offset = parsed.at(2);
+  value.bytes = parsed.at(3);
+  value.poison = parsed.at(4);
+  switch (parsed.at(5).get<int>()) {
     case 0:
-      value.attribute = parsed.at(5).get<int64_t>();
+      value.attribute = parsed.at(6).get<int64_t>();
       break;
     case 1:
-      value.attribute = parsed.at(5).get<float>();
+      value.attribute = parsed.at(6).get<float>();
       break;
     default:
-      value.attribute = parsed.at(5).get<bool>();
+      value.attribute = parsed.at(6).get<bool>();
   }
   return value;
 }
 
-JobValue ArrayValue(const Array& array, Argument::Kind kind, int poison) {
-  JobValue value;
-  value.kind = kind;
-  value.offset = array.offset;
-  value.bytes = array.bytes;
-  value.poison = poison;
-  return value;
+json ToJson(const JobCase& c) {
+  json values = json::array();
+  for (const JobValue& value : c.values) values.push_back(ToJson(value));
+  return {c.timed, values, c.inputs, c.slots_at, c.slot_bytes, c.slots};
+}
+
+JobCase ParseCase(const json& parsed) {
+  JobCase c;
+  c.timed = parsed.at(0);
+  for (const json& value : parsed.at(1)) c.values.push_back(ParseValue(value));
+  c.inputs = parsed.at(2).get<std::vector<std::vector<size_t>>>();
+  c.slots_at = parsed.at(3);
+  c.slot_bytes = parsed.at(4);
+  c.slots = parsed.at(5);
+  return c;
+}
+
+json ToJson(const Timing& timing) {
+  return {timing.index,     timing.first_launch, timing.batch,
+          timing.times_us,  timing.baseline_us,  timing.kept,
+          timing.read_limit};
+}
+
+Timing ParseTiming(const json& parsed) {
+  Timing timing;
+  timing.index = parsed.at(0);
+  timing.first_launch = parsed.at(1);
+  timing.batch = parsed.at(2);
+  timing.times_us = parsed.at(3).get<std::vector<double>>();
+  timing.baseline_us = parsed.at(4).get<std::vector<double>>();
+  timing.kept = parsed.at(5).get<std::vector<int>>();
+  timing.read_limit = parsed.at(6);
+  return timing;
+}
+
+JobCase MakeCase(const Problem& problem, const Case& c) {
+  JobCase made;
+  made.timed = c.timed;
+  auto input = c.inputs.begin();
+  auto output = c.outputs.begin();
+  auto attribute = c.attributes.begin();
+  for (const Argument& argument : problem.arguments) {
+    JobValue value;
+    value.kind = argument.kind;
+    value.name = argument.name;
+    if (argument.kind == Argument::Kind::kAttribute) {
+      value.attribute = *attribute++;
+    } else {
+      const bool is_input = argument.kind == Argument::Kind::kInput;
+      value.bytes = is_input ? (input++)->bytes : (output++)->bytes;
+      value.offset = made.slot_bytes;
+      value.poison = PoisonByte(argument.dtype);
+      made.slot_bytes += RoundUp(value.bytes);
+    }
+    made.values.push_back(std::move(value));
+  }
+  for (int v = 0; v < c.variants(); ++v) {
+    std::vector<size_t>& offsets = made.inputs.emplace_back();
+    for (const Array& array : c.variant(v).inputs) {
+      offsets.push_back(array.offset);
+    }
+  }
+  return made;
 }
 
 }  // namespace
 
-Job MakeJob(const Problem& problem, int repetitions, double timeout_s) {
+Job MakeJob(const Problem& problem, const JobOptions& options) {
   Job job;
-  job.repetitions = repetitions;
-  job.timeout_s = timeout_s;
+  job.seed = options.seed;
+  job.repetitions = options.repetitions;
+  job.flush = options.flush;
+  job.timeout_s = options.timeout_s;
   job.input_bytes = problem.inputs.bytes;
-  job.inputs_after = problem.expected.size();
-  job.result_bytes = problem.expected.size() + problem.inputs.bytes;
+  size_t timed = 0;
+  for (const Case& c : problem.cases) timed += c.timed;
   for (const Case& c : problem.cases) {
-    JobCase added;
-    added.timed = c.timed;
-    auto input = c.inputs.begin();
-    auto output = c.outputs.begin();
-    auto attribute = c.attributes.begin();
-    for (const Argument& argument : problem.arguments) {
-      JobValue value;
-      switch (argument.kind) {
-        case Argument::Kind::kInput:
-          value = ArrayValue(*input++, argument.kind, 0);
-          break;
-        case Argument::Kind::kOutput:
-          value =
-              ArrayValue(*output++, argument.kind, PoisonByte(argument.dtype));
-          break;
-        case Argument::Kind::kAttribute:
-          value.attribute = *attribute++;
-      }
-      added.values.push_back(value);
+    JobCase made = MakeCase(problem, c);
+    if (c.timed && options.repetitions > 0) {
+      const size_t room =
+          kTimedResults / timed / std::max<size_t>(made.slot_bytes, 1);
+      made.slots +=
+          static_cast<int>(std::clamp<size_t>(room, kFewestSlots, kMostSlots));
     }
-    job.cases.push_back(std::move(added));
+    made.slots_at = job.result_bytes;
+    job.result_bytes += static_cast<size_t>(made.slots) * made.slot_bytes;
+    job.cases.push_back(std::move(made));
   }
   return job;
 }
 
 bool SendJob(int socket, const Job& job, const std::vector<int>& memory) {
   json cases = json::array();
-  for (const JobCase& c : job.cases) {
-    json values = json::array();
-    for (const JobValue& value : c.values) values.push_back(ToJson(value));
-    cases.push_back({c.timed, std::move(values)});
-  }
+  for (const JobCase& c : job.cases) cases.push_back(ToJson(c));
   const json message = {
       {"cases", cases},
+      {"seed", job.seed},
       {"repetitions", job.repetitions},
+      {"flush", job.flush},
       {"timeout_s", job.timeout_s},
       {"input_bytes", job.input_bytes},
       {"result_bytes", job.result_bytes},
-      {"inputs_after", job.inputs_after},
   };
   return Send(socket, message.dump(), memory);
 }
@@ -165,17 +227,13 @@ bool ReceiveJob(int socket, Job* job, std::vector<Fd>* memory) {
   std::string text;
   if (!Receive(socket, &text, memory)) return false;
   const json message = json::parse(text);
-  for (const json& c : message.at("cases")) {
-    JobCase added;
-    added.timed = c.at(0);
-    for (const json& value : c.at(1)) added.values.push_back(ParseValue(value));
-    job->cases.push_back(std::move(added));
-  }
+  for (const json& c : message.at("cases")) job->cases.push_back(ParseCase(c));
+  job->seed = message.at("seed");
   job->repetitions = message.at("repetitions");
+  job->flush = message.at("flush");
   job->timeout_s = message.at("timeout_s");
   job->input_bytes = message.at("input_bytes");
   job->result_bytes = message.at("result_bytes");
-  job->inputs_after = message.at("inputs_after");
   return true;
 }
 
@@ -184,10 +242,11 @@ bool SendEvent(int socket, const Event& event) {
       {"kind", static_cast<int>(event.kind)},
       {"text", event.text},
       {"status", static_cast<int>(event.status)},
+      {"rule", event.rule},
       {"index", event.index},
       {"baseline", event.baseline},
       {"reusable", event.reusable},
-      {"times_us", event.times_us},
+      {"timing", ToJson(event.timing)},
   };
   return Send(socket,
               message.dump(-1, ' ', false, json::error_handler_t::replace), {});
@@ -201,10 +260,11 @@ bool ReceiveEvent(int socket, Event* event) {
     event->kind = static_cast<Event::Kind>(message.at("kind").get<int>());
     event->text = message.at("text");
     event->status = static_cast<Status>(message.at("status").get<int>());
+    event->rule = message.at("rule");
     event->index = message.at("index");
     event->baseline = message.at("baseline");
     event->reusable = message.at("reusable");
-    event->times_us = message.at("times_us").get<std::vector<double>>();
+    event->timing = ParseTiming(message.at("timing"));
   } catch (const json::exception&) {
     return false;  // a candidate may have written it
   }

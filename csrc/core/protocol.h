@@ -5,7 +5,7 @@
 ///   evaluator -> worker   Job, with memory: library, inputs, results and, if
 ///                         there is one, the baseline's library
 ///   worker -> evaluator   Event{kCase} before each case, Event{kTimes} after
-///                         each timing, Event{kDone} at the end
+///                         each timed one, Event{kDone} at the end
 #ifndef JAXKERN_CORE_PROTOCOL_H_
 #define JAXKERN_CORE_PROTOCOL_H_
 
@@ -20,44 +20,74 @@
 
 namespace jaxkern {
 
-/// One argument of one launch.
+/// One argument of a case's launches.
 struct JobValue {
   Argument::Kind kind = Argument::Kind::kAttribute;
-  size_t offset = 0;  ///< arrays: in the block of inputs or of results
+  std::string name;
+  size_t offset = 0;  ///< arrays: in a slot
   size_t bytes = 0;
-  int poison = 0;  ///< outputs: the byte they are filled with
+  int poison = 0;  ///< outputs: the byte they are filled with before a launch
   Attribute attribute;
 };
 
+/// A case, and where the arrays of its compared launches go: each into a slot
+/// of the results' memory, outputs as the launch left them and inputs too. The
+/// first slot is the checked launch's, the others are for timed ones.
 struct JobCase {
   bool timed = false;
   std::vector<JobValue> values;
+  /// By variant: where the inputs lie in the block of inputs, in order.
+  std::vector<std::vector<size_t>> inputs;
+  size_t slots_at = 0;
+  size_t slot_bytes = 0;
+  int slots = 1;
 };
 
-/// The results' memory holds the outputs of all cases and, from
-/// `inputs_after` on, all inputs as the candidate left them.
 struct Job {
   std::vector<JobCase> cases;
-  int repetitions = 0;
+  uint64_t seed = 0;     ///< of every case's Schedule
+  int repetitions = 0;   ///< at most
+  bool flush = true;     ///< the cache before timed launches
   double timeout_s = 0;  ///< the evaluator's deadline, for pacing the timing
   size_t input_bytes = 0;
   size_t result_bytes = 0;
-  size_t inputs_after = 0;
+};
+
+/// What a job is to do beside checking the problem.
+struct JobOptions {
+  uint64_t seed = 0;
+  int repetitions = 0;
+  bool flush = true;
+  double timeout_s = 0;
 };
 
 /// The job for all cases of a problem.
-Job MakeJob(const Problem& problem, int repetitions, double timeout_s);
+Job MakeJob(const Problem& problem, const JobOptions& options);
+
+/// What timing a case gave. Sample i is the mean of `batch` launches, of which
+/// the first is the candidate's launch number first_launch + i * batch of this
+/// case; number 0 was the checked one.
+struct Timing {
+  int index = 0;  ///< of the case
+  int first_launch = 0;
+  int batch = 1;
+  std::vector<double> times_us;
+  std::vector<double> baseline_us;  ///< pairwise with times_us, or empty
+  std::vector<int> kept;  ///< the launch in each slot, from the second slot on
+  double read_limit = 0;  ///< bytes per microsecond, see Device::ReadLimit
+};
 
 struct Event {
   enum class Kind { kReady, kCase, kTimes, kDone };
 
   Kind kind = Kind::kDone;
-  std::string text;              ///< the device, or what went wrong
-  Status status = Status::kOk;   ///< kReady and kDone
-  int index = 0;                 ///< kCase: which; kTimes: of which
-  bool baseline = false;         ///< kCase, kTimes: of the baseline
-  bool reusable = true;          ///< kDone: the worker may take another job
-  std::vector<double> times_us;  ///< kTimes
+  std::string text;             ///< the device, or what went wrong
+  Status status = Status::kOk;  ///< kReady and kDone
+  std::string rule;             ///< kDone with kCheating
+  int index = 0;                ///< kCase: which
+  bool baseline = false;        ///< kCase, kDone: the baseline ran
+  bool reusable = true;         ///< kDone: the worker may take another job
+  Timing timing;                ///< kTimes
 };
 
 /// False when the other side has gone.

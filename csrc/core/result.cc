@@ -36,6 +36,26 @@ const char* StatusName(Status status) {
   return "infra_error";
 }
 
+namespace {
+
+nlohmann::ordered_json ToJson(const Replay& replay) {
+  const Request& request = replay.request;
+  return {
+      {"problem", request.problem},
+      {"problem_hash", replay.problem_hash},
+      {"source", request.source},
+      {"seed", std::to_string(request.seed)},
+      {"repetitions", request.repetitions},
+      {"flush", request.flush},
+      {"compile_timeout_s", request.compile_timeout_s},
+      {"run_timeout_s", request.run_timeout_s},
+      {"device", replay.device},
+      {"environment", replay.environment},
+  };
+}
+
+}  // namespace
+
 std::string ToJson(const Result& result) {
   const nlohmann::ordered_json object = {
       {"status", StatusName(result.status)},
@@ -46,9 +66,12 @@ std::string ToJson(const Result& result) {
       {"max_abs_error", result.max_abs_error},
       {"max_rel_error", result.max_rel_error},
       {"mismatches", result.mismatches},
+      {"launches_compared", result.launches_compared},
       {"times_us", result.times_us},
       {"baseline_us", result.baseline_us},
       {"speedup", result.speedup},
+      {"speedup_low", result.speedup_low},
+      {"speedup_high", result.speedup_high},
       {"device", result.device},
       {"compile_s", result.compile_s},
       {"queue_s", result.queue_s},
@@ -58,6 +81,7 @@ std::string ToJson(const Result& result) {
        {{"registers", result.resources.registers},
         {"shared_bytes", result.resources.shared_bytes},
         {"spill_bytes", result.resources.spill_bytes}}},
+      {"replay", ToJson(result.replay)},
   };
   // A compiler may quote a candidate's bytes that are not UTF-8.
   return object.dump(-1, ' ', false,

@@ -59,6 +59,10 @@ void DescribeDone(const Event& done, const Problem& problem,
   } else if (progress.index >= 0) {
     report->log += "this happened" + progress.Where(problem) + "\n";
   }
+  if (done.status == Status::kCheating) {
+    report->rule = done.rule;
+    report->evidence = CleanMessage(done.text);
+  }
 }
 
 /// A worker that ended without a kDone.
@@ -190,7 +194,7 @@ Report Runner::Execute(const RunRequest& run) {
 
 bool Runner::Follow(const RunRequest& run, bool last_try, Worker* worker,
                     Report* report) {
-  const auto deadline = After(run.timeout_s);
+  const auto deadline = After(run.options.timeout_s);
   Progress progress;
   Event event;
   Wait wait;
@@ -200,8 +204,7 @@ bool Runner::Follow(const RunRequest& run, bool last_try, Worker* worker,
     if (event.kind == Event::Kind::kCase) {
       progress = {event.index, event.baseline};
     } else if (event.kind == Event::Kind::kTimes) {
-      (event.baseline ? report->baseline_us : report->times_us)
-          .push_back(event.times_us);
+      report->timings.push_back(event.timing);
     }
   }
   worker->ReadPrinted();
@@ -210,7 +213,7 @@ bool Runner::Follow(const RunRequest& run, bool last_try, Worker* worker,
     DescribeDone(event, *run.problem, progress, report);
   } else if (wait == Wait::kTimedOut) {
     std::ostringstream log;
-    log << "running took longer than " << run.timeout_s << " s" << where
+    log << "running took longer than " << run.options.timeout_s << " s" << where
         << "\n";
     report->status = Status::kTimeout;
     report->log = log.str();
@@ -220,7 +223,9 @@ bool Runner::Follow(const RunRequest& run, bool last_try, Worker* worker,
   if (report->status == Status::kRuntimeError && !worker->printed.empty()) {
     report->log += "printed: " + CleanTail(worker->printed, kPrintedShown);
   }
-  if (report->status != Status::kOk && progress.baseline) {
+  const bool baseline =
+      progress.baseline || (wait == Wait::kEvent && event.baseline);
+  if (report->status != Status::kOk && baseline) {
     report->status = Status::kInfraError;
     report->log = "the problem's baseline failed: " + report->log;
   }
@@ -231,7 +236,8 @@ Report Runner::ExecuteOnce(const RunRequest& run, bool last_try) {
   Report report;
   std::string error;
   std::unique_ptr<Worker> worker = TakeReady(&error);
-  const Job job = MakeJob(*run.problem, run.repetitions, run.timeout_s);
+  report.job = MakeJob(*run.problem, run.options);
+  const Job& job = report.job;
   const Fd memory = MakeWritableMemory(job.result_bytes);
   std::vector<int> descriptors = {run.library, run.problem->input_memory.get(),
                                   memory.get()};

@@ -27,8 +27,10 @@ struct Report {
   Status status = Status::kInfraError;
   std::string stage = "run";
   std::string log;
-  Mapping results;  ///< laid out as Job says
-  std::vector<std::vector<double>> times_us, baseline_us;  ///< by timed case
+  std::string rule, evidence;   ///< of kCheating
+  Job job;                      ///< what was to be done
+  Mapping results;              ///< laid out as the job says
+  std::vector<Timing> timings;  ///< of the timed cases
 };
 
 /// What to run; the descriptors stay the caller's.
@@ -36,8 +38,7 @@ struct RunRequest {
   const Problem* problem;
   int library;
   int baseline = -1;
-  int repetitions = 0;
-  double timeout_s = 0;
+  JobOptions options;
 };
 
 /// The workers of one thread, which must outlive them (see Spawn).

@@ -91,6 +91,21 @@ Status ParseStatus(const std::string& name) {
   throw py::value_error("status: expected a status, got '" + name + "'");
 }
 
+Replay ReplayFromDict(const py::dict& d) {
+  Replay r;
+  r.request.problem = d["problem"].cast<std::string>();
+  r.request.source = d["source"].cast<std::string>();
+  r.request.seed = std::stoull(d["seed"].cast<std::string>());
+  r.request.repetitions = d["repetitions"].cast<int>();
+  r.request.flush = d["flush"].cast<bool>();
+  r.request.compile_timeout_s = d["compile_timeout_s"].cast<double>();
+  r.request.run_timeout_s = d["run_timeout_s"].cast<double>();
+  r.problem_hash = d["problem_hash"].cast<std::string>();
+  r.device = d["device"].cast<std::string>();
+  r.environment = d["environment"].cast<std::string>();
+  return r;
+}
+
 /// The inverse of ToDict, for pickle.
 Result FromDict(const py::dict& d) {
   Result r;
@@ -102,9 +117,12 @@ Result FromDict(const py::dict& d) {
   r.max_abs_error = d["max_abs_error"].cast<double>();
   r.max_rel_error = d["max_rel_error"].cast<double>();
   r.mismatches = d["mismatches"].cast<int64_t>();
+  r.launches_compared = d["launches_compared"].cast<int>();
   r.times_us = d["times_us"].cast<std::vector<double>>();
   r.baseline_us = d["baseline_us"].cast<double>();
   r.speedup = d["speedup"].cast<double>();
+  r.speedup_low = d["speedup_low"].cast<double>();
+  r.speedup_high = d["speedup_high"].cast<double>();
   r.device = d["device"].cast<std::string>();
   r.compile_s = d["compile_s"].cast<double>();
   r.queue_s = d["queue_s"].cast<double>();
@@ -114,6 +132,7 @@ Result FromDict(const py::dict& d) {
   r.resources.registers = resources["registers"].cast<int>();
   r.resources.shared_bytes = resources["shared_bytes"].cast<int>();
   r.resources.spill_bytes = resources["spill_bytes"].cast<int>();
+  r.replay = ReplayFromDict(d["replay"].cast<py::dict>());
   return r;
 }
 
@@ -121,14 +140,23 @@ void BindRequest(py::module_* m) {
   const Request defaults;
   py::class_<Request>(*m, "Request")
       .def(py::init([](std::string problem, std::string source, int repetitions,
-                       double compile_timeout_s, double run_timeout_s) {
-             return Request{std::move(problem), std::move(source), repetitions,
-                            compile_timeout_s, run_timeout_s};
+                       double compile_timeout_s, double run_timeout_s,
+                       bool flush, uint64_t seed) {
+             Request request;
+             request.problem = std::move(problem);
+             request.source = std::move(source);
+             request.repetitions = repetitions;
+             request.compile_timeout_s = compile_timeout_s;
+             request.run_timeout_s = run_timeout_s;
+             request.flush = flush;
+             request.seed = seed;
+             return request;
            }),
            py::arg("problem"), py::arg("source"),
            py::arg("repetitions") = defaults.repetitions,
            py::arg("compile_timeout_s") = defaults.compile_timeout_s,
-           py::arg("run_timeout_s") = defaults.run_timeout_s);
+           py::arg("run_timeout_s") = defaults.run_timeout_s,
+           py::arg("flush") = defaults.flush, py::arg("seed") = defaults.seed);
 }
 
 void BindResult(py::module_* m) {
@@ -146,15 +174,20 @@ void BindResult(py::module_* m) {
       .def_readonly("max_abs_error", &Result::max_abs_error)
       .def_readonly("max_rel_error", &Result::max_rel_error)
       .def_readonly("mismatches", &Result::mismatches)
+      .def_readonly("launches_compared", &Result::launches_compared)
       .def_readonly("times_us", &Result::times_us)
       .def_readonly("baseline_us", &Result::baseline_us)
       .def_readonly("speedup", &Result::speedup)
+      .def_readonly("speedup_low", &Result::speedup_low)
+      .def_readonly("speedup_high", &Result::speedup_high)
       .def_readonly("device", &Result::device)
       .def_readonly("compile_s", &Result::compile_s)
       .def_readonly("queue_s", &Result::queue_s)
       .def_readonly("run_s", &Result::run_s)
       .def_readonly("cache_hit", &Result::cache_hit)
       .def_readonly("resources", &Result::resources)
+      .def_property_readonly(
+          "replay", [](const Result& r) { return ToDict(r)["replay"]; })
       .def("to_dict", &ToDict, "The fields by name, as jaxkern-eval prints.")
       .def("__repr__", &Repr)
       .def(py::pickle(&ToDict, &FromDict));

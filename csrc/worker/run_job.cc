@@ -1,309 +1,195 @@
 #include "worker/run_job.h"
 
-#include <cxxabi.h>
-#include <dlfcn.h>
+#include <dirent.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <new>
 #include <string>
+#include <thread>
 #include <utility>
 
-#include "core/entry.h"
 #include "core/memory_file.h"
-#include "worker/cuda_error.h"
+#include "core/schedule.h"
+#include "worker/arguments.h"
+#include "worker/case_timer.h"
+#include "worker/judge.h"
+#include "worker/library.h"
 
 namespace jaxkern {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
 
-constexpr int kWarmup = 1;
 // Of the time until the deadline, what timing may use.
 constexpr double kTimingShare = 0.7;
+// What is finished after this long, where it was not when it should have been,
+// is finished by somebody who was left behind.
+constexpr auto kGrace = std::chrono::milliseconds(20);
 
-Event Failed(Status status, const std::string& text) {
-  Event event;
-  event.status = status;
-  event.text = text;
-  return event;
+/// Threads of this process that the device did not start; -1: unknown.
+int StrangeThreads(const Device& device) {
+  if (device.Threads() < 0) return -1;
+  DIR* directory = opendir("/proc/self/task");
+  if (directory == nullptr) return -1;
+  int threads = 0;
+  while (const dirent* entry = readdir(directory)) {
+    if (entry->d_name[0] != '.') ++threads;
+  }
+  closedir(directory);
+  return threads - device.Threads();
 }
 
-/// What a launch's outcome means for the candidate.
-Event Judge(const DeviceError& error, int returned) {
-  const int code = error.code != 0 ? error.code : returned;
-  Event event;
-  if (code == 0) return event;
-  event.text = error.message.empty()
-                   ? "launch returned " + CudaErrorName(returned)
-                   : error.message;
-  event.reusable = !error.fatal;
-  if (error.unsupported) {
-    event.status = Status::kUnsupported;
-  } else if (error.out_of_memory || code == kCudaErrorMemoryAllocation) {
-    event.status = Status::kOutOfMemory;
-  } else if (error.fatal || IsCudaFault(code)) {
-    event.status = Status::kRuntimeError;
-  } else {
-    event.status = Status::kLaunchError;
-  }
-  return event;
+Clock::time_point After(double seconds) {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
 }
-
-/// "undefined symbol: _Z1fv" with the name as it was written.
-std::string LoadError(const char* message) {
-  std::string text = message != nullptr ? message : "cannot be loaded";
-  const std::string mark = "undefined symbol: ";
-  const size_t at = text.find(mark);
-  if (at == std::string::npos) return text;
-  std::string name = text.substr(at + mark.size());
-  name = name.substr(0, name.find_first_of(", ("));
-  int failed = 0;
-  char* plain = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &failed);
-  if (failed == 0) name = plain;
-  std::free(plain);
-  return mark + name;
-}
-
-/// A library that is unloaded in the end.
-class Library {
- public:
-  explicit Library(Fd memory)
-      : memory_(std::move(memory)),
-        path_("/proc/self/fd/" + std::to_string(memory_.get())),
-        handle_(dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    if (handle_ == nullptr) error_ = LoadError(dlerror());
-  }
-  ~Library() {
-    if (handle_ == nullptr) return;
-    dlclose(handle_);
-    // Code with unique symbols stays loaded, under a name that contains the
-    // descriptor's number: then nobody else may ever have that number.
-    if (dlopen(path_.c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr) {
-      new Fd(std::move(memory_));
-    }
-  }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-
-  Entry entry() const {
-    return handle_ == nullptr
-               ? nullptr
-               : reinterpret_cast<Entry>(dlsym(handle_, kEntrySymbol));
-  }
-  const std::string& error() const { return error_; }
-
- private:
-  Fd memory_;
-  std::string path_;
-  void* handle_;
-  std::string error_;
-};
-
-/// The buffers and argument pointers of one case, on the device.
-class Arguments {
- public:
-  Arguments(Device* device, const JobCase& c) : device_(device), case_(c) {
-    values_ = c.values;
-    buffers_.assign(values_.size(), nullptr);
-    for (size_t i = 0; i < values_.size(); ++i) {
-      pointers_.push_back(IsArray(i) ? static_cast<void*>(&buffers_[i])
-                                     : AddressOf(&values_[i].attribute));
-    }
-  }
-  ~Arguments() {
-    for (void* buffer : buffers_) {
-      if (buffer != nullptr) device_->Free(buffer);
-    }
-  }
-  Arguments(const Arguments&) = delete;
-  Arguments& operator=(const Arguments&) = delete;
-
-  /// Allocates, copies inputs in and poisons outputs.
-  DeviceError Fill(const char* inputs) {
-    DeviceError error;
-    for (size_t i = 0; i < values_.size() && error.code == 0; ++i) {
-      if (!IsArray(i)) continue;
-      const size_t bytes = std::max<size_t>(values_[i].bytes, 1);
-      if (buffers_[i] == nullptr) {
-        error = device_->Allocate(bytes, &buffers_[i]);
-        if (error.code != 0) break;
-      }
-      error = values_[i].kind == Argument::Kind::kInput
-                  ? device_->CopyIn(buffers_[i], inputs + values_[i].offset,
-                                    values_[i].bytes)
-                  : device_->Fill(buffers_[i], values_[i].poison, bytes);
-    }
-    return error;
-  }
-
-  /// Outputs, and the inputs as they are now, to where the job wants them.
-  DeviceError Read(const Job& job, char* results) {
-    DeviceError error;
-    for (size_t i = 0; i < values_.size() && error.code == 0; ++i) {
-      if (!IsArray(i)) continue;
-      const bool input = values_[i].kind == Argument::Kind::kInput;
-      error = device_->CopyOut(
-          results + values_[i].offset + (input ? job.inputs_after : 0),
-          buffers_[i], values_[i].bytes);
-    }
-    return error;
-  }
-
-  void** pointers() { return pointers_.data(); }
-  bool timed() const { return case_.timed; }
-
- private:
-  bool IsArray(size_t i) const {
-    return values_[i].kind != Argument::Kind::kAttribute;
-  }
-  static void* AddressOf(Attribute* attribute) {
-    return std::visit([](auto& value) { return static_cast<void*>(&value); },
-                      *attribute);
-  }
-
-  Device* device_;
-  const JobCase& case_;
-  std::vector<JobValue> values_;
-  std::vector<void*> buffers_;
-  std::vector<void*> pointers_;
-};
 
 class JobRun {
  public:
-  JobRun(Device* device, const Job& job, const char* inputs, char* results,
-         int channel)
-      : device_(device),
-        job_(job),
-        inputs_(inputs),
-        results_(results),
-        channel_(channel),
-        deadline_(Clock::now() +
-                  std::chrono::duration_cast<Clock::duration>(
-                      std::chrono::duration<double>(job.timeout_s))) {}
+  JobRun(const JobContext& context, int threads)
+      : context_(context),
+        threads_(threads),
+        deadline_(After(context.job.timeout_s)) {}
 
-  /// Every case once; their results.
+  /// Every case once; what it leaves goes into the case's first slot.
   Event CheckAll(Entry entry) {
-    for (size_t i = 0; i < job_.cases.size(); ++i) {
-      Announce(i, /*baseline=*/false);
-      Arguments arguments(device_, job_.cases[i]);
-      Event event = FillOrFail(&arguments);
+    for (size_t i = 0; i < context_.job.cases.size(); ++i) {
+      Announce(context_, i, /*baseline=*/false);
+      const Event event = CheckCase(entry, i);
       if (event.status != Status::kOk) return event;
-      event = Launch(entry, &arguments);
-      if (event.status != Status::kOk) return event;
-      const DeviceError error = arguments.Read(job_, results_);
-      if (error.code != 0) return Judge(error, 0);
     }
     return Event();
   }
 
-  /// The timed cases, `rounds` of them still to be timed by this job.
-  Event TimeAll(Entry entry, bool baseline, int rounds) {
-    for (size_t i = 0; i < job_.cases.size(); ++i) {
-      if (!job_.cases[i].timed) continue;
-      Announce(i, baseline);
-      Arguments arguments(device_, job_.cases[i]);
-      Event event = FillOrFail(&arguments);
-      if (event.status != Status::kOk) return event;
-      const auto start = Clock::now();
-      event = Launch(entry, &arguments);
-      if (event.status != Status::kOk) return event;
-      const double once_s =
-          std::chrono::duration<double>(Clock::now() - start).count();
+  /// The timed cases, against the baseline if there is one.
+  Event TimeAll(Entry entry, Entry baseline) {
+    const std::vector<JobCase>& cases = context_.job.cases;
+    auto rounds = std::count_if(cases.begin(), cases.end(),
+                                [](const JobCase& c) { return c.timed; });
+    for (size_t i = 0; i < cases.size(); ++i) {
+      if (!cases[i].timed) continue;
+      const double left = Seconds(deadline_ - Clock::now()).count();
+      CaseTimer timer(context_, i, /*launched=*/1);
       Event times;
       times.kind = Event::Kind::kTimes;
-      times.index = static_cast<int>(i);
-      times.baseline = baseline;
-      const DeviceError error =
-          device_->Time(entry, arguments.pointers(), kWarmup,
-                        Repetitions(once_s, rounds--), &times.times_us);
-      if (error.code != 0) return Judge(error, 0);
-      SendEvent(channel_, times);
+      const Event event =
+          timer.Run(entry, baseline,
+                    After(left * kTimingShare / static_cast<double>(rounds--)),
+                    &times.timing);
+      if (event.status != Status::kOk) return event;
+      SendEvent(context_.channel, times);
     }
     return Event();
+  }
+
+  /// Nobody may stay behind.
+  Event CheckThreads() const {
+    if (threads_ < 0 || StrangeThreads(*context_.device) <= threads_) {
+      return Event();
+    }
+    std::this_thread::sleep_for(kGrace);  // the kernel takes its time, too
+    const int more = StrangeThreads(*context_.device) - threads_;
+    if (more <= 0) return Event();
+    return Cheating("left_threads",
+                    std::to_string(more) +
+                        " host threads were still there after launch had "
+                        "returned");
   }
 
  private:
-  void Announce(size_t index, bool baseline) {
-    Event event;
-    event.kind = Event::Kind::kCase;
-    event.index = static_cast<int>(index);
-    event.baseline = baseline;
-    SendEvent(channel_, event);
+  Event CheckCase(Entry entry, size_t index) {
+    const JobCase& c = context_.job.cases[index];
+    Schedule schedule(context_.job.seed, static_cast<int>(index),
+                      static_cast<int>(c.inputs.size()));
+    Arguments arguments(context_.device, c);
+    DeviceError error = arguments.Allocate();
+    if (error.code == 0) {
+      error = arguments.Fill(context_.inputs, schedule.Variant(0));
+    }
+    if (error.code != 0) return NotSetUp(error);
+    char* slot = context_.results + c.slots_at;
+    Batch batch{entry, {arguments.pointers()}, {}};
+    arguments.AddSnapshots(slot, &batch.snapshots);
+    Measurement measured;
+    error = context_.device->Measure(batch, Mode(), &measured);
+    const Event event = Judge(error, measured);
+    if (event.status != Status::kOk) return event;
+    return AfterCheck(arguments, measured, slot);
   }
 
-  /// Our own buffers not fitting is not the candidate's doing.
-  Event FillOrFail(Arguments* arguments) {
-    const DeviceError error = arguments->Fill(inputs_);
-    if (error.code == 0) return Event();
-    Event event = Failed(Status::kInfraError,
-                         "cannot set up the case's buffers: " + error.message);
-    event.reusable = false;
-    return event;
+  Event AfterCheck(const Arguments& arguments, const Measurement& measured,
+                   char* slot) {
+    std::string overrun, changed;
+    DeviceError error = arguments.CheckZones(&overrun);
+    if (error.code == 0) error = arguments.ReadInputs(slot);
+    const bool partial = arguments.HoldsPoison(slot);
+    if (error.code == 0) {
+      if (partial) std::this_thread::sleep_for(kGrace);
+      error = arguments.FindChanged(slot, &changed);
+    }
+    if (error.code != 0) return Judge(error, {});
+    if (!overrun.empty()) return Failed(Status::kRuntimeError, overrun);
+    if (!changed.empty()) {
+      return Cheating("late_output",
+                      changed + " changed after the stream had finished");
+    }
+    if (measured.work == 0 && !partial && arguments.HasOutput()) {
+      return Cheating("no_kernel",
+                      "the outputs were written, but no kernel was launched");
+    }
+    return Event();
   }
 
-  Event Launch(Entry entry, Arguments* arguments) {
-    int returned = 0;
-    const DeviceError error =
-        device_->Run(entry, arguments->pointers(), &returned);
-    return Judge(error, returned);
-  }
-
-  /// As many as were asked for, or as the time left allows.
-  int Repetitions(double once_s, int rounds) const {
-    const double left =
-        std::chrono::duration<double>(deadline_ - Clock::now()).count();
-    const double affordable =
-        left * kTimingShare / std::max(rounds, 1) / std::max(once_s, 1e-9);
-    return static_cast<int>(std::clamp(affordable - kWarmup, 1.0,
-                                       static_cast<double>(job_.repetitions)));
-  }
-
-  Device* device_;
-  const Job& job_;
-  const char* inputs_;
-  char* results_;
-  int channel_;
-  Clock::time_point deadline_;
+  const JobContext& context_;
+  const int threads_;  // before the candidate was loaded
+  const Clock::time_point deadline_;
 };
 
-Event RunLoaded(JobRun* run, const Job& job, const Library& library,
-                const Library* baseline) {
-  Event event = run->CheckAll(library.entry());
-  if (event.status != Status::kOk || job.repetitions == 0) return event;
-  int rounds = 0;
-  for (const JobCase& c : job.cases) rounds += c.timed ? 1 : 0;
-  event = run->TimeAll(library.entry(), /*baseline=*/false,
-                       baseline != nullptr ? 2 * rounds : rounds);
-  if (event.status != Status::kOk || baseline == nullptr) return event;
-  return run->TimeAll(baseline->entry(), /*baseline=*/true, rounds);
+Event RunLoaded(const JobContext& context, int threads, Entry entry,
+                Entry baseline) {
+  JobRun run(context, threads);
+  Event event = run.CheckAll(entry);
+  if (event.status == Status::kOk && context.job.repetitions > 0) {
+    event = run.TimeAll(entry, baseline);
+  }
+  return event.status == Status::kOk ? run.CheckThreads() : event;
+}
+
+/// The inputs are mapped when the candidate's constructors are through: there
+/// is nothing for them to work on.
+Event Load(Device* device, const Job& job, std::vector<Fd> memory,
+           int channel) {
+  const int threads = StrangeThreads(*device);
+  const Library library(std::move(memory[0]));
+  if (library.entry() == nullptr) {
+    return Failed(Status::kLinkError, library.error());
+  }
+  std::unique_ptr<Library> baseline;
+  if (memory.size() > 3 && job.repetitions > 0) {
+    baseline = std::make_unique<Library>(std::move(memory[3]));
+    if (baseline->entry() == nullptr) {
+      return Failed(Status::kInfraError, "baseline: " + baseline->error());
+    }
+  }
+  const Mapping inputs(memory[1].get(), job.input_bytes, /*writable=*/false);
+  const Mapping results(memory[2].get(), job.result_bytes, /*writable=*/true);
+  if (inputs.bytes != job.input_bytes || results.bytes != job.result_bytes) {
+    return Failed(Status::kInfraError, "no memory for a job's arrays");
+  }
+  const JobContext context{device, job, inputs.data, results.data, channel};
+  return RunLoaded(context, threads, library.entry(),
+                   baseline ? baseline->entry() : nullptr);
 }
 
 }  // namespace
 
 Event RunJob(Device* device, const Job& job, std::vector<Fd> memory,
              int channel) {
-  const Mapping inputs(memory[1].get(), job.input_bytes, /*writable=*/false);
-  const Mapping results(memory[2].get(), job.result_bytes, /*writable=*/true);
-  if (inputs.bytes != job.input_bytes || results.bytes != job.result_bytes) {
-    return Failed(Status::kInfraError, "no memory for a job's arrays");
-  }
-  JobRun run(device, job, inputs.data, results.data, channel);
   try {
-    const Library library(std::move(memory[0]));
-    if (library.entry() == nullptr) {
-      return Failed(Status::kLinkError, library.error());
-    }
-    std::unique_ptr<Library> baseline;
-    if (memory.size() > 3 && job.repetitions > 0) {
-      baseline = std::make_unique<Library>(std::move(memory[3]));
-      if (baseline->entry() == nullptr) {
-        return Failed(Status::kInfraError, "baseline: " + baseline->error());
-      }
-    }
-    return RunLoaded(&run, job, library, baseline.get());
+    return Load(device, job, std::move(memory), channel);
   } catch (const std::bad_alloc&) {
     return Failed(Status::kOutOfMemory, "std::bad_alloc in launch");
   } catch (const std::exception& error) {

@@ -10,6 +10,7 @@ ValueError. docs/evaluator.md lists the statuses and the fields of a Result.
 import hashlib
 import os
 import pathlib
+import secrets
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -29,9 +30,13 @@ class Request(NamedTuple):
   Attributes:
     task: a Task, or the directory of a problem bundle.
     source: the kernel's CUDA C++ text.
-    repetitions: timed launches per timed case, up to 1000; 0 checks only.
+    repetitions: samples per timed case, up to 1000; 0 checks only. Fewer are
+      taken once the median is known to 1 %.
     compile_timeout_s: seconds for the compilation.
     run_timeout_s: seconds for all cases and repetitions together.
+    flush: timed launches find the cache emptied.
+    seed: decides which of the bundle's inputs are used; 0 for fresh bits. Only
+      a replay has a reason to set it.
   """
 
   task: Task | str | os.PathLike
@@ -39,6 +44,8 @@ class Request(NamedTuple):
   repetitions: int = 0
   compile_timeout_s: float = 60.0
   run_timeout_s: float = 20.0
+  flush: bool = True
+  seed: int = 0
 
 
 class Evaluator:
@@ -56,7 +63,7 @@ class Evaluator:
     run_workers: int = 1,
     cache_dir: str | os.PathLike = "",
     compiler: str = "",
-    seed: int = 0,
+    seed: int | None = None,
   ):
     """Starts the workers.
 
@@ -67,15 +74,16 @@ class Evaluator:
       cache_dir: for builds and bundles; '' for $JAXKERN_CACHE, else
         ~/.cache/jaxkern.
       compiler: nvcc, or the host compiler for the cpu device; '' to find it.
-      seed: of the inputs that tasks are given.
+      seed: of the inputs that tasks are given; None for the cache directory's
+        own, a secret drawn when it was first used.
 
     Raises:
       ValueError: unknown or unusable device, no compiler, or a cache directory
         that cannot be written.
     """
-    self._seed = seed
     cache_dir = _core.cache_directory(os.fspath(cache_dir))
     self._bundles = pathlib.Path(cache_dir) / "bundles"
+    self._seed = seed
     self._known: dict[int, tuple[Task, str]] = {}
     self._core = _core.Evaluator(
       device=device,
@@ -128,9 +136,28 @@ class Evaluator:
     if not isinstance(task, Task):
       return os.fspath(task)
     if id(task) not in self._known:
+      if self._seed is None:
+        self._seed = _secret_seed(self._bundles)
       # The task is kept, so that its id stays its own.
       self._known[id(task)] = (task, _publish(task, self._bundles, self._seed))
     return self._known[id(task)][1]
+
+
+def _secret_seed(bundles: pathlib.Path) -> int:
+  """The directory's secret, drawn if it has none."""
+  bundles.mkdir(parents=True, exist_ok=True)
+  path = bundles / ".secret"
+  if not path.exists():
+    file, made = tempfile.mkstemp(prefix=".new-", dir=bundles)  # Mode 0600.
+    with os.fdopen(file, "w") as stream:
+      stream.write(str(secrets.randbits(63)))
+    try:
+      os.link(made, path)  # Whole or not at all, and never over another.
+    except FileExistsError:
+      pass
+    finally:
+      os.unlink(made)
+  return int(path.read_text())
 
 
 def _publish(task: Task, bundles: pathlib.Path, seed: int) -> str:

@@ -12,11 +12,17 @@ import numpy as np
 
 from jaxkern.tasks.task import Task
 
+# Input sets per case. Timed launches rotate through theirs; a case that is only
+# checked has two, so that nobody knows which one it will be.
+VARIANTS_TIMED = 6
+VARIANTS_CHECKED = 2
+
 
 def write_bundle(task: Task, directory: str | os.PathLike, seed: int = 0):
   """Writes `directory`: problem.json, baseline.cu and .npy files.
 
-  The contents depend on (task, seed) alone. The bundle appears whole or not at
+  Every case has several variants: inputs drawn anew, with their outputs. The
+  contents depend on (task, seed) alone. The bundle appears whole or not at
   all; a bundle that is there already is replaced, and left untouched if it is
   the same. The format is in docs/bundle.md; bfloat16 travels as uint16.
 
@@ -54,9 +60,10 @@ def _replaceable(target: pathlib.Path) -> bool:
 def _write_files(task: Task, directory: pathlib.Path, seed: int) -> None:
   cases = []
   for k, attributes in enumerate(task.cases):
-    rng = np.random.default_rng((seed, k, zlib.crc32(task.name.encode())))
-    inputs = task.make_inputs(rng, attributes)
-    outputs = task.reference(inputs, attributes)
+    count = VARIANTS_TIMED if k in task.timed else VARIANTS_CHECKED
+    first, *others = (
+      _write_variant(task, directory, seed, k, v) for v in range(count)
+    )
     rtol, atol = task.tolerance(attributes)
     cases.append(
       {
@@ -64,8 +71,8 @@ def _write_files(task: Task, directory: pathlib.Path, seed: int) -> None:
         "rtol": rtol,
         "atol": atol,
         "timed": k in task.timed,
-        "inputs": _save(directory, k, inputs),
-        "outputs": _save(directory, k, outputs),
+        **first,
+        "variants": others,
       }
     )
   problem = {
@@ -73,6 +80,7 @@ def _write_files(task: Task, directory: pathlib.Path, seed: int) -> None:
     "name": task.name,
     "level": task.level,
     "summary": task.summary,
+    "seed": seed,
     "arguments": [a._asdict() for a in task.arguments],
     "cases": cases,
     "baseline": "baseline.cu",
@@ -82,12 +90,27 @@ def _write_files(task: Task, directory: pathlib.Path, seed: int) -> None:
   (directory / "problem.json").write_text(text + "\n")
 
 
-def _save(directory: pathlib.Path, case: int, arrays) -> dict[str, str]:
+def _write_variant(
+  task: Task, directory: pathlib.Path, seed: int, case: int, variant: int
+) -> dict[str, dict[str, str]]:
+  """One variant's files, as `problem.json` lists them."""
+  draws = (seed, case, zlib.crc32(task.name.encode()), variant)
+  rng = np.random.default_rng(draws)
+  inputs = task.make_inputs(rng, task.cases[case])
+  outputs = task.reference(inputs, task.cases[case])
+  stem = f"case{case}.{variant}" if variant else f"case{case}"
+  return {
+    "inputs": _save(directory, stem, inputs),
+    "outputs": _save(directory, stem, outputs),
+  }
+
+
+def _save(directory: pathlib.Path, stem: str, arrays) -> dict[str, str]:
   files = {}
   for name, array in arrays.items():
     if array.dtype.name == "bfloat16":
       array = array.view(np.uint16)
-    files[name] = f"case{case}.{name}.npy"
+    files[name] = f"{stem}.{name}.npy"
     np.save(directory / files[name], np.ascontiguousarray(array))
   return files
 

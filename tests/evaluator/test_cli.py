@@ -57,15 +57,21 @@ def test_one_json_object_per_kernel_in_order(bundle, cache_dir, tmp_path):
     "max_abs_error",
     "max_rel_error",
     "mismatches",
+    "rule",
+    "evidence",
+    "launches_compared",
     "times_us",
     "baseline_us",
     "speedup",
+    "speedup_low",
+    "speedup_high",
     "device",
     "compile_s",
     "queue_s",
     "run_s",
     "cache_hit",
     "resources",
+    "replay",
   }
 
 

@@ -41,6 +41,8 @@ def test_timed_cases_are_timed_against_the_baseline(evaluator, task):
   assert result.speedup == pytest.approx(
     result.baseline_us / sorted(result.times_us)[3]
   )
+  assert 0 < result.speedup_low <= result.speedup <= result.speedup_high
+  assert result.launches_compared == 2 + 7
 
 
 # Statuses of kernels that do one thing wrong, and what their logs say.
@@ -181,11 +183,42 @@ def test_equal_contents_share_a_bundle_and_others_do_not(evaluator, cache_dir):
   for value in (2.5, 2.5, 3.5):
     assert judge(evaluator, make_task(value), KERNEL).status == "ok"
   written = [
-    p for p in (cache_dir / "bundles").iterdir() if "3.5" not in p.name
+    p
+    for p in (cache_dir / "bundles").iterdir()
+    if "3.5" not in p.name and p.name != ".secret"
   ]
   contents = {(p / "case0.x.npy").read_bytes() for p in written}
   assert len(contents) == len(written)
-  assert not any(p.name.startswith(".") for p in written)
+  hidden = [p.name for p in written if p.name.startswith(".")]
+  assert hidden == []
+
+
+def test_inputs_come_from_the_cache_directorys_secret(tmp_path):
+  task = make_task(2.5)
+  bundles = {}
+  for name, seed in (("a", None), ("a", None), ("b", None), ("c", 7)):
+    with Evaluator(cache_dir=tmp_path / name, seed=seed) as evaluator:
+      result = judge(evaluator, task, "nonsense")
+    place = result.replay["problem"]
+    bundles.setdefault(name, set()).add(place.rpartition("/")[2])
+  assert {len(names) for names in bundles.values()} == {1}
+  assert len(set().union(*bundles.values())) == 3
+  secret = tmp_path / "a" / "bundles" / ".secret"
+  assert secret.stat().st_mode & 0o777 == 0o600
+  assert not (tmp_path / "c" / "bundles" / ".secret").exists()
+
+
+def test_verdict_carries_what_replays_it(evaluator, task):
+  source = FAULTS["wrong_answer"][0]
+  first = judge(evaluator, task, source)
+  replay = first.replay
+  assert replay["source"] == source
+  assert replay["device"] == "cpu"
+  again = evaluator.evaluate(
+    [Request(replay["problem"], source, seed=int(replay["seed"]))]
+  )[0]
+  assert again.log == first.log
+  assert again.replay == replay
 
 
 @pytest.mark.parametrize(

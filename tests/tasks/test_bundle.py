@@ -23,6 +23,7 @@ def test_bundle_describes_the_task_and_its_cases(tmp_path):
     "name",
     "level",
     "summary",
+    "seed",
     "arguments",
     "cases",
     "baseline",
@@ -41,9 +42,29 @@ def test_bundle_describes_the_task_and_its_cases(tmp_path):
     "timed": False,
     "inputs": {"x": "case0.x.npy"},
     "outputs": {"y": "case0.y.npy"},
+    "variants": [
+      {
+        "inputs": {"x": "case0.1.x.npy"},
+        "outputs": {"y": "case0.1.y.npy"},
+      }
+    ],
   }
   assert [c["timed"] for c in problem["cases"]] == [False] * 5 + [True]
   assert (tmp_path / "b" / "baseline.cu").read_text() == task.baseline
+
+
+def test_variants_are_drawn_anew_and_answered(tmp_path):
+  write_bundle(suite.get("scale"), tmp_path / "b")
+  problem = json.loads((tmp_path / "b" / "problem.json").read_text())
+  assert [len(c["variants"]) for c in problem["cases"]] == [1] * 5 + [5]
+  timed = problem["cases"][-1]
+  seen = set()
+  for files in [timed, *timed["variants"]]:
+    x = np.load(tmp_path / "b" / files["inputs"]["x"])
+    y = np.load(tmp_path / "b" / files["outputs"]["y"])
+    np.testing.assert_allclose(y, np.float32(timed["attributes"]["a"]) * x)
+    seen.add(x.tobytes())
+  assert len(seen) == 6
 
 
 def test_bfloat16_arrays_are_their_bits(tmp_path):

@@ -20,6 +20,11 @@ using jaxkern::SetLastError;
 constexpr int kFresh = 0xff;
 constexpr size_t kAlignment = 256;
 
+/// What a GPU does without the host: all but copies from and to the host.
+bool IsDeviceCopy(cudaMemcpyKind kind) {
+  return kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault;
+}
+
 size_t HostMemory() {
   struct sysinfo info;
   return sysinfo(&info) == 0 ? size_t(info.totalram) * info.mem_unit : 0;
@@ -59,6 +64,7 @@ cudaError_t jaxkern_malloc(void** pointer, size_t bytes) {
   if (!pointer) return SetLastError(cudaErrorInvalidValue);
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
+  const jaxkern::WorkScope work(0);
   if (bytes > HostMemory() || posix_memalign(pointer, kAlignment, bytes) != 0) {
     return SetLastError(cudaErrorMemoryAllocation);
   }
@@ -77,16 +83,18 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes,
     return SetLastError(cudaErrorInvalidMemcpyDirection);
   }
   if (bytes && (!to || !from)) return SetLastError(cudaErrorInvalidValue);
+  const jaxkern::WorkScope work(IsDeviceCopy(kind));
   std::memmove(to, from, bytes);
   return cudaSuccess;
 }
 
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from,
                          size_t from_pitch, size_t width, size_t height,
-                         cudaMemcpyKind) {
+                         cudaMemcpyKind kind) {
   if (width > to_pitch || width > from_pitch) {
     return SetLastError(cudaErrorInvalidValue);
   }
+  const jaxkern::WorkScope work(IsDeviceCopy(kind));
   for (size_t row = 0; row < height; ++row) {
     std::memmove(static_cast<char*>(to) + row * to_pitch,
                  static_cast<const char*>(from) + row * from_pitch, width);
@@ -96,6 +104,7 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from,
 
 cudaError_t cudaMemset(void* to, int byte, size_t bytes) {
   if (bytes && !to) return SetLastError(cudaErrorInvalidValue);
+  const jaxkern::WorkScope work(1);
   std::memset(to, byte, bytes);
   return cudaSuccess;
 }

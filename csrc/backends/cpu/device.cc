@@ -77,27 +77,37 @@ class CpuDevice : public Device {
     return {};
   }
 
-  DeviceError Run(Entry entry, void** arguments, int* returned) override {
-    *returned = entry(arguments, nullptr);
+  DeviceError Measure(const Batch& batch, Mode mode,
+                      Measurement* measured) override {
+    using Clock = std::chrono::steady_clock;
+    if (mode.flush) {
+      flush_.resize(kFlushBytes);
+      std::memset(flush_.data(), ++flushes_, flush_.size());
+    }
+    const RuntimeWork before = WorkSoFar();
+    const auto start = Clock::now();
+    for (void** arguments : batch.arguments) {
+      const int returned = batch.entry(arguments, nullptr);
+      if (measured->returned == 0) measured->returned = returned;
+    }
+    const auto stop = Clock::now();
+    const RuntimeWork after = WorkSoFar();
+    for (const Snapshot& s : batch.snapshots) {
+      std::memcpy(s.to, s.from, s.bytes);
+    }
+    measured->wall_us =
+        std::chrono::duration<double, std::micro>(stop - start).count();
+    measured->device_us = measured->wall_us;
+    measured->host_us = measured->wall_us - (after.us - before.us);
+    measured->work = after.count - before.count;
     return AfterLaunch();
   }
 
-  DeviceError Time(Entry entry, void** arguments, int warmup, int repetitions,
-                   std::vector<double>* times_us) override {
-    using Clock = std::chrono::steady_clock;
-    std::vector<char> flush(kFlushBytes);
-    for (int i = -warmup; i < repetitions; ++i) {
-      std::memset(flush.data(), i, flush.size());
-      const auto start = Clock::now();
-      entry(arguments, nullptr);
-      const auto stop = Clock::now();
-      if (DeviceError error = AfterLaunch(); error.code) return error;
-      if (i < 0) continue;
-      times_us->push_back(
-          std::chrono::duration<double, std::micro>(stop - start).count());
-    }
-    return {};
-  }
+  int Threads() const override { return PoolThreads(); }
+
+ private:
+  std::vector<char> flush_;
+  int flushes_ = 0;
 };
 
 }  // namespace

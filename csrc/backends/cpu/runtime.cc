@@ -28,6 +28,8 @@ std::atomic<bool> faulted{false};
 thread_local cudaError last_error = cudaSuccess;
 std::atomic<size_t> shared_limit{kSharedPerBlock};
 thread_local BlockRunner* running = nullptr;  // while inside a block
+std::atomic<int> pool_threads{0};
+std::atomic<int64_t> work_count{0}, work_ns{0};
 
 void RecordFault(const std::string& message) {
   std::lock_guard<std::mutex> lock(fault_mutex);
@@ -47,6 +49,7 @@ class Pool {
   explicit Pool(int threads) {
     for (int i = 1; i < threads; ++i) {
       std::thread([this] { Serve(); }).detach();
+      ++pool_threads;
     }
   }
 
@@ -132,6 +135,20 @@ int RuntimeThreads() {
   return threads;
 }
 
+int PoolThreads() { return pool_threads; }
+
+RuntimeWork WorkSoFar() { return {work_count, double(work_ns) / 1e3}; }
+
+WorkScope::WorkScope(int count) : start_(std::chrono::steady_clock::now()) {
+  work_count += count;
+}
+
+WorkScope::~WorkScope() {
+  work_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(
+                 std::chrono::steady_clock::now() - start_)
+                 .count();
+}
+
 cudaError SetLastError(cudaError error) {
   if (error != cudaSuccess) last_error = error;
   return error;
@@ -169,6 +186,7 @@ void jaxkern_launch(dim3 grid, dim3 block, size_t shared,
     jaxkern::SetLastError(error);
     return;
   }
+  const jaxkern::WorkScope work(1);
   static auto* pool = new jaxkern::Pool(jaxkern::RuntimeThreads());
   pool->Run({grid, block, shared, threads, kernel});
   if (jaxkern::faulted) jaxkern::SetLastError(cudaErrorLaunchFailure);

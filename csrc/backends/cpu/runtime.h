@@ -3,7 +3,9 @@
 #ifndef JAXKERN_BACKENDS_CPU_RUNTIME_H_
 #define JAXKERN_BACKENDS_CPU_RUNTIME_H_
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "backends/cpu/include/jaxkern_cpu/host.h"
@@ -21,6 +23,27 @@ std::string KernelFault();
 
 /// Cores that kernels run on.
 int RuntimeThreads();
+
+/// Threads that run kernels beside the launching one; they start with the
+/// first launch.
+int PoolThreads();
+
+/// What the runtime did for a candidate so far.
+struct RuntimeWork {
+  int64_t count = 0;  ///< kernels, memsets and copies within the device
+  double us = 0;      ///< time in them and in allocations
+};
+RuntimeWork WorkSoFar();
+
+/// Counts one piece of work from here to the end of the scope.
+class WorkScope {
+ public:
+  explicit WorkScope(int count);
+  ~WorkScope();
+
+ private:
+  std::chrono::steady_clock::time_point start_;
+};
 
 /// Remembers an error for cudaGetLastError and returns it.
 cudaError SetLastError(cudaError error);

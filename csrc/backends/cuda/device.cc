@@ -1,8 +1,11 @@
 #include "backends/device.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 
+#include "backends/cuda/hooks.h"
 #include "backends/cuda/runtime.h"
 
 namespace jaxkern {
@@ -15,6 +18,9 @@ constexpr int kComputeCapabilityMinor = 76;
 // cudaMemcpyKind
 constexpr int kHostToDevice = 1;
 constexpr int kDeviceToHost = 2;
+constexpr int kDeviceToDevice = 3;
+// Longer than queueing any batch takes, short for one that waits in between.
+constexpr double kGateUs = 2000;
 
 std::string Gibibytes(size_t bytes) {
   char text[32];
@@ -51,12 +57,18 @@ class CudaDevice final : public Device {
     }
     name_ = "cuda: " + std::string(properties) + ", sm_" +
             std::to_string(major) + std::to_string(minor);
+    char place[32] = "";
+    if (cuda_.DeviceGetPCIBusId(place, sizeof place, 0) == kCudaSuccess) {
+      name_ += std::string(", ") + place;
+    }
     // At least 32 MiB: a chip may report no L2 cache, or a slice of it.
     flush_bytes_ = 4 * std::max<size_t>(l2_bytes, size_t{8} << 20);
     const DeviceError error = Allocate(flush_bytes_, &flush_);
-    return error.code == kCudaSuccess
-               ? ""
-               : "no room to flush the L2 cache: " + error.message;
+    if (error.code != kCudaSuccess) {
+      return "no room to flush the L2 cache: " + error.message;
+    }
+    read_limit_ = MeasureReadLimit();
+    return "";
   }
 
   std::string Describe() const override { return name_; }
@@ -88,44 +100,96 @@ class CudaDevice final : public Device {
     return Check(code != kCudaSuccess ? code : cuda_.DeviceSynchronize());
   }
 
-  DeviceError Run(Entry entry, void** arguments, int* returned) override {
+  DeviceError Measure(const Batch& batch, Mode mode,
+                      Measurement* measured) override {
     cuda_.GetLastError();
-    *returned = entry(arguments, stream_);
-    return Settle(*returned);
+    if (mode.flush) {
+      const int code = cuda_.MemsetAsync(flush_, 0, flush_bytes_, stream_);
+      if (code != kCudaSuccess) return Check(code);
+    }
+    gate_ = false;
+    const int code = mode.queue_ahead
+                         ? cuda_.LaunchHostFunc(stream_, WaitForGate, &gate_)
+                         : cuda_.DeviceSynchronize();
+    if (code != kCudaSuccess) return Check(code);
+    return Launch(batch, measured);
   }
 
-  DeviceError Time(Entry entry, void** arguments, int warmup, int repetitions,
-                   std::vector<double>* times_us) override {
-    cuda_.GetLastError();
-    for (int i = -warmup; i < repetitions; ++i) {
-      double time_us = 0;
-      const DeviceError error = TimeOnce(entry, arguments, &time_us);
-      if (error.code != kCudaSuccess) return error;
-      if (i >= 0) times_us->push_back(time_us);
-    }
-    return {};
-  }
+  int MaxBatch() const override { return 16; }
+
+  double ReadLimit() const override { return read_limit_; }
 
  private:
-  /// The flush keeps the GPU busy while the host queues what follows it, so
-  /// the host's launch latency falls outside of the timed window. Our stream
-  /// waits for the default stream and the other way round: work a candidate
-  /// puts there is inside the window too.
-  DeviceError TimeOnce(Entry entry, void** arguments, double* time_us) {
-    int code;
-    if ((code = cuda_.MemsetAsync(flush_, 0, flush_bytes_, stream_)) ||
-        (code = cuda_.EventRecord(start_, stream_))) {
-      return Check(code);
+  using Clock = std::chrono::steady_clock;
+
+  static double Since(Clock::time_point start) {
+    return std::chrono::duration<double, std::micro>(Clock::now() - start)
+        .count();
+  }
+
+  /// Holds the stream back until the host has queued what is to be timed, so
+  /// that its launch latency falls outside of the window between the events. A
+  /// launch that waits for the stream itself opens the gate by taking long.
+  static void WaitForGate(void* gate) {
+    const auto start = Clock::now();
+    const auto* open = static_cast<std::atomic<bool>*>(gate);
+    while (!*open && Since(start) < kGateUs) {
     }
-    const int returned = entry(arguments, stream_);
-    code = cuda_.EventRecord(stop_, stream_);
+  }
+
+  /// Our stream waits for the default stream and the other way round: work a
+  /// candidate puts there is between the events too.
+  DeviceError Launch(const Batch& batch, Measurement* measured) {
+    StartCounting(stream_);
+    const auto start = Clock::now();
+    int code = cuda_.EventRecord(start_, stream_);
+    for (void** arguments : batch.arguments) {
+      const int returned = batch.entry(arguments, stream_);
+      if (measured->returned == kCudaSuccess) measured->returned = returned;
+    }
+    const int stopped = cuda_.EventRecord(stop_, stream_);
+    if (code == kCudaSuccess) code = stopped;
+    const CudaWork work = CountedWork();
+    gate_ = true;
+    for (const Snapshot& s : batch.snapshots) {
+      const int copied =
+          cuda_.MemcpyAsync(s.to, s.from, s.bytes, kDeviceToHost, stream_);
+      if (code == kCudaSuccess) code = copied;
+    }
+    cuda_.StreamSynchronize(stream_);
+    const double stream_us = Since(start);
     const DeviceError error =
-        Settle(returned != kCudaSuccess ? returned : code);
+        Settle(measured->returned != kCudaSuccess ? measured->returned : code);
     if (error.code != kCudaSuccess) return error;
+    measured->wall_us = Since(start);
+    measured->late_us = measured->wall_us - stream_us;
+    measured->work = work.count;
+    measured->unjoined = work.unjoined;
     float milliseconds = 0;
     code = cuda_.EventElapsedTime(&milliseconds, start_, stop_);
-    *time_us = milliseconds * 1e3;
+    measured->device_us = milliseconds * 1e3;
     return Check(code);
+  }
+
+  /// Reading cannot be faster than a copy reads and writes together, with a
+  /// quarter to spare. 0 if it cannot be measured.
+  double MeasureReadLimit() {
+    const size_t half = flush_bytes_ / 2;
+    float milliseconds = 0;
+    for (int i = 0; i < 2; ++i) {  // the first one warms up
+      if (cuda_.EventRecord(start_, stream_) != kCudaSuccess ||
+          cuda_.MemcpyAsync(flush_, static_cast<char*>(flush_) + half, half,
+                            kDeviceToDevice, stream_) != kCudaSuccess ||
+          cuda_.EventRecord(stop_, stream_) != kCudaSuccess ||
+          cuda_.StreamSynchronize(stream_) != kCudaSuccess ||
+          cuda_.EventElapsedTime(&milliseconds, start_, stop_) !=
+              kCudaSuccess) {
+        return 0;
+      }
+    }
+    return milliseconds > 0
+               ? 1.25 * static_cast<double>(2 * half) / (milliseconds * 1e3)
+               : 0;
   }
 
   /// Waits for the GPU, so that a fault of this launch is blamed on it and not
@@ -169,6 +233,8 @@ class CudaDevice final : public Device {
   CudaEvent stop_ = nullptr;
   void* flush_ = nullptr;
   size_t flush_bytes_ = 0;
+  double read_limit_ = 0;
+  std::atomic<bool> gate_{false};
 };
 
 }  // namespace

@@ -8,6 +8,8 @@
 namespace jaxkern {
 namespace {
 
+void* opened = nullptr;
+
 void* Open(std::string* error) {
   // Global, so that a candidate's "NEEDED libcudart.so.13" is this one.
   constexpr int kMode = RTLD_NOW | RTLD_GLOBAL;
@@ -32,6 +34,7 @@ void* Open(std::string* error) {
 bool LoadCudaRuntime(CudaRuntime* runtime, std::string* error) {
   void* library = Open(error);
   if (library == nullptr) return false;
+  opened = library;
   const auto find = [&](const char* name, auto* function) {
     *function = reinterpret_cast<std::remove_reference_t<decltype(*function)>>(
         dlsym(library, name));
@@ -52,10 +55,18 @@ bool LoadCudaRuntime(CudaRuntime* runtime, std::string* error) {
          find("cudaMalloc", &r.Malloc) && find("cudaFree", &r.Free) &&
          find("cudaMemcpy", &r.Memcpy) && find("cudaMemset", &r.Memset) &&
          find("cudaMemsetAsync", &r.MemsetAsync) &&
+         find("cudaMemcpyAsync", &r.MemcpyAsync) &&
+         find("cudaStreamSynchronize", &r.StreamSynchronize) &&
+         find("cudaLaunchHostFunc", &r.LaunchHostFunc) &&
+         find("cudaDeviceGetPCIBusId", &r.DeviceGetPCIBusId) &&
          find("cudaStreamCreate", &r.StreamCreate) &&
          find("cudaEventCreate", &r.EventCreate) &&
          find("cudaEventRecord", &r.EventRecord) &&
          find("cudaEventElapsedTime", &r.EventElapsedTime);
+}
+
+void* CudaRuntimeFunction(const char* name) {
+  return opened != nullptr ? dlsym(opened, name) : nullptr;
 }
 
 }  // namespace jaxkern

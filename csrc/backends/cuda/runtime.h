@@ -36,6 +36,10 @@ struct CudaRuntime {
   int (*Memcpy)(void*, const void*, size_t, int);
   int (*Memset)(void*, int, size_t);
   int (*MemsetAsync)(void*, int, size_t, CudaStream);
+  int (*MemcpyAsync)(void*, const void*, size_t, int, CudaStream);
+  int (*StreamSynchronize)(CudaStream);
+  int (*LaunchHostFunc)(CudaStream, void (*)(void*), void*);
+  int (*DeviceGetPCIBusId)(char*, int, int);
   int (*StreamCreate)(CudaStream*);
   int (*EventCreate)(CudaEvent*);
   int (*EventRecord)(CudaEvent, CudaStream);
@@ -47,6 +51,10 @@ struct CudaRuntime {
 /// finds them. The library stays open, and visible to the candidates. False,
 /// with *error set, if there is none or it lacks a function.
 bool LoadCudaRuntime(CudaRuntime* runtime, std::string* error);
+
+/// Any function of the library that LoadCudaRuntime has opened; null if there
+/// is none of that name, or no library.
+void* CudaRuntimeFunction(const char* name);
 
 }  // namespace jaxkern
 

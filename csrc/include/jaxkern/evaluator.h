@@ -34,7 +34,7 @@ enum class Status {
   kOutOfMemory,
   kWrongAnswer,
   kNonfinite,    ///< NaN or Inf where a finite value was expected
-  kCheating,     ///< the rule broken and the evidence are in Result
+  kCheating,     ///< Result::rule was broken; as bad as any other failure
   kUnsupported,  ///< the device lacks a feature that the log names
   kInfraError,
 };
@@ -45,11 +45,16 @@ const char* StatusName(Status status);
 struct Request {
   std::string problem;  ///< directory of a problem bundle
   std::string source;   ///< the candidate's CUDA C++ text
-  /// Timed launches per timed case, at most 1000; 0 checks only. Fewer are made
-  /// when run_timeout_s would not allow so many.
+  /// Samples per timed case, at most 1000; 0 checks only. Fewer are taken once
+  /// the median is known to 1 %, or when run_timeout_s would not allow more.
   int repetitions = 0;
   double compile_timeout_s = 60;
   double run_timeout_s = 20;  ///< all cases and repetitions together
+  /// Timed launches find the cache emptied; else as copying the inputs left it.
+  bool flush = true;
+  /// Decides which variants of the inputs are used, and when; 0: fresh, secret
+  /// bits. Only a replay has a reason to set it.
+  uint64_t seed = 0;
 };
 
 /// What the compiler says the candidate's kernels use; the maximum over
@@ -60,25 +65,37 @@ struct Resources {
   int spill_bytes = -1;
 };
 
+/// What a verdict was made from; see docs/evaluator.md, Replay.
+struct Replay {
+  Request request;           ///< with an absolute directory and the seed used
+  std::string problem_hash;  ///< of the bundle's contents
+  std::string device;        ///< as in Options
+  std::string environment;   ///< Evaluator::Describe
+};
+
 struct Result {
   Status status = Status::kInfraError;
   std::string stage;  ///< "extract", "compile", "link", "run" or "check"
   std::string log;    ///< for a reader who can fix it; paths removed, bounded
-  std::string rule;   ///< kCheating: the rule that was broken, as one word
-  std::string evidence;  ///< kCheating: what shows it, as one line
   double max_abs_error = 0;
   double max_rel_error = 0;
   int64_t mismatches = 0;        ///< elements outside the tolerance
+  std::string rule;              ///< of kCheating: which, in one word
+  std::string evidence;          ///< of kCheating: what shows it
+  int launches_compared = 0;     ///< whose outputs were compared
   std::vector<double> times_us;  ///< raw samples of the timed cases, in order
   /// Medians of the problem's baseline, added up over the timed cases; 0: none.
   double baseline_us = 0;
   double speedup = 0;  ///< baseline_us / the candidate's same sum; 0: untimed
+  /// 95 % interval of speedup; both 0 with fewer than 6 samples.
+  double speedup_low = 0, speedup_high = 0;
   std::string device;  ///< "cpu: <processor>" or "cuda: <GPU>"
   double compile_s = 0;
   double queue_s = 0;  ///< waiting for a compiler or a worker
   double run_s = 0;    ///< in the worker and comparing
   bool cache_hit = false;
   Resources resources;
+  Replay replay;
 };
 
 struct Options {

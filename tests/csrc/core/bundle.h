@@ -67,6 +67,22 @@ inline void WriteScaleBundle(const TemporaryDirectory& directory,
   directory.Write("case1.y.npy", FloatNpy({0, 1, 14}));
 }
 
+/// The same with six variants of the timed case, scaled by 1 to 6.
+inline void WriteScaleVariants(const TemporaryDirectory& directory) {
+  nlohmann::json problem = ScaleProblem();
+  problem["name"] = "scale with variants";
+  for (int v = 2; v <= 6; ++v) {
+    const std::string x = "case1.v" + std::to_string(v) + ".x.npy";
+    const std::string y = "case1.v" + std::to_string(v) + ".y.npy";
+    const float s = static_cast<float>(v);
+    directory.Write(x, FloatNpy({-s, 0.5f * s, 7 * s}));
+    directory.Write(y, FloatNpy({-2 * s, s, 14 * s}));
+    problem["cases"][1]["variants"].push_back(
+        {{"inputs", {{"x", x}}}, {"outputs", {{"y", y}}}});
+  }
+  WriteScaleBundle(directory, problem);
+}
+
 }  // namespace jaxkern::testing
 
 #endif  // JAXKERN_TESTS_CORE_BUNDLE_H_

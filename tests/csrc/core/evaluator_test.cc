@@ -1,76 +1,22 @@
 // The pipeline from request to result, over the fake toolchain and device.
 #include "jaxkern/evaluator.h"
 
-#include <sys/stat.h>
-
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "bundle.h"
 #include "check.h"
+#include "fixture.h"
 
 using jaxkern::Evaluator;
 using jaxkern::Options;
 using jaxkern::Request;
 using jaxkern::Result;
 using jaxkern::Status;
+using jaxkern::testing::CheckVerdict;
+using jaxkern::testing::Fixture;
 using jaxkern::testing::kScaleKernel;
-using jaxkern::testing::TemporaryDirectory;
-using jaxkern::testing::WriteScaleBundle;
-
-namespace {
-
-/// A bundle, and an evaluator with an empty cache.
-struct Fixture {
-  explicit Fixture(const std::string& device = "cpu") {
-    WriteScaleBundle(bundle);
-    options.device = device;
-    options.cache_dir = cache.path();
-    evaluator = std::make_unique<Evaluator>(options);
-  }
-
-  Request MakeRequest(const std::string& source) const {
-    Request request;
-    request.problem = bundle.path();
-    request.source = source;
-    return request;
-  }
-
-  /// The verdict on a launch with this body, `x`, `y`, `n` and `a` given.
-  Result RunBody(const std::string& body, const std::string& before = "") {
-    return Evaluate(before +
-                    "\nextern \"C\" int launch(const float* x, float* y, "
-                    "long n, float a, cudaStream_t) {\n" +
-                    body + "\n  return 0;\n}\n");
-  }
-
-  Result Evaluate(const std::string& source) {
-    return evaluator->Evaluate({MakeRequest(source)})[0];
-  }
-
-  /// A source whose compiler waits for text that never comes.
-  std::string EndlessSource() const {
-    const std::string fifo = bundle.path() + "/header";
-    mkfifo(fifo.c_str(), 0600);
-    setenv("JAXKERN_TEST_INCLUDE", bundle.path().c_str(), 1);
-    return "#include \"header\"\n";
-  }
-
-  TemporaryDirectory bundle, cache;
-  Options options;
-  std::unique_ptr<Evaluator> evaluator;
-};
-
-void CheckVerdict(const Result& result, Status status, const std::string& stage,
-                  const std::string& part) {
-  CHECK_EQ(std::string(StatusName(result.status)), StatusName(status));
-  CHECK_EQ(result.stage, stage);
-  CHECK_HAS(result.log, part);
-  CHECK(result.log.find("/tmp") == std::string::npos);
-}
-
-}  // namespace
 
 TEST(ARightKernelIsOk) {
   Fixture f;
@@ -247,23 +193,14 @@ TEST(AnEndlessCompilationIsATimeout) {
 
 TEST(TimesAreTakenOfTheTimedCasesAndOfTheBaseline) {
   Fixture f;
-  // The fake device says 1 us where launch returns nonzero, which this one
-  // does from its second call for n = 3 on: the check and one untimed launch
-  // come first.
-  Request request = f.MakeRequest(
-      "static int calls = 0;\n"
-      "extern \"C\" int launch(const float* x, float* y, long n, float a,\n"
-      "                      cudaStream_t) {\n"
-      "  for (long i = 0; i < n; ++i) y[i] = a * x[i];\n"
-      "  return n == 3 && ++calls > 2;\n"
-      "}\n");
+  Request request = f.MakeRequest(f.Kernel("  fake(\"us\", 1.6);"));
   request.repetitions = 5;
   const Result result = f.evaluator->Evaluate({request})[0];
   CheckVerdict(result, Status::kOk, "check", "");
   CHECK_EQ(result.times_us.size(), size_t{5});
-  CHECK_EQ(result.times_us[0], 1.0);
+  CHECK_EQ(result.times_us[0], 1.6);
   CHECK_EQ(result.baseline_us, 2.0);
-  CHECK_EQ(result.speedup, 2.0);
+  CHECK_EQ(result.speedup, 1.25);
 }
 
 TEST(EqualRequestsShareOneResult) {

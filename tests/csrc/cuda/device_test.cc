@@ -11,6 +11,8 @@ namespace {
 
 using jaxkern::Device;
 using jaxkern::DeviceError;
+using jaxkern::Measurement;
+using jaxkern::Mode;
 
 std::unique_ptr<Device> Fresh() {
   fake() = Fake{};
@@ -39,34 +41,102 @@ int SwallowsAnError(void**, void*) {
 int HasNoImage(void**, void*) { return 209; }
 int RunsOutOfMemory(void**, void*) { return fake().last = 2; }
 
+// A candidate's calls, which this executable's hooks answer first.
+extern "C" int __cudaLaunchKernel(void*, FakeDim3, FakeDim3, void**, size_t,
+                                  void*);
+extern "C" int cudaStreamWaitEvent(void*, void*, unsigned);
+char elsewhere;  // its address is a stream
+int LaunchOn(void* stream) {
+  return __cudaLaunchKernel(nullptr, {1, 1, 3}, {1, 5, 1}, nullptr, 4, stream);
+}
+
 double kernel_us = 15.625;  // 1/64 ms, exact in the runtime's floats
 void* arguments[] = {&kernel_us};
 
-TEST(TimesExcludeTheFlushAndTheWarmUp) {
-  auto device = Fresh();
-  fake().calls.clear();
-  std::vector<double> times_us = {1};
-  const DeviceError error = device->Time(Runs, arguments, 1, 2, &times_us);
-  CHECK_EQ(error.code, 0);
-  CHECK_EQ(times_us.size(), 3u);
-  CHECK_EQ(times_us[0], 1.0);  // appended, not replaced
-  CHECK_EQ(times_us[1], 15.625);
-  CHECK_EQ(times_us[2], 15.625);
-  // Flush, start, kernel, stop, synchronise; three times.
-  CHECK_EQ(fake().calls, "mrkrsmrkrsmrkrs");
+/// One launch on an idle device.
+DeviceError Run(Device* device, jaxkern::Entry entry, int* returned) {
+  Measurement measured;
+  const DeviceError error =
+      device->Measure({entry, {arguments}, {}}, Mode(), &measured);
+  *returned = measured.returned;
+  return error;
 }
 
-TEST(FlushIsFourTimesTheL2Cache) {
+TEST(ABatchIsQueuedBehindAFlushAndAGateAndThenTimed) {
   auto device = Fresh();
-  std::vector<double> times_us;
-  device->Time(Runs, arguments, 0, 1, &times_us);
+  fake().calls.clear();
+  float to = 0, from = 7;
+  Measurement measured;
+  const DeviceError error =
+      device->Measure({Runs, {arguments, arguments}, {{&to, &from, sizeof to}}},
+                      {/*flush=*/true, /*queue_ahead=*/true}, &measured);
+  CHECK_EQ(error.code, 0);
+  CHECK_EQ(measured.device_us, 31.25);
+  CHECK_EQ(fake().calls, "mhrkkrcws");
+  CHECK_EQ(to, 7.0f);
   CHECK_EQ(fake().flushed, size_t{200} << 20);
+}
+
+TEST(AnAuditFindsTheDeviceIdle) {
+  auto device = Fresh();
+  fake().calls.clear();
+  Measurement measured;
+  device->Measure({Runs, {arguments}, {}}, {true, false}, &measured);
+  CHECK_EQ(fake().calls, "msrkrws");
+  CHECK(measured.wall_us >= measured.late_us && measured.late_us >= 0);
+}
+
+TEST(WithoutAFlushThereIsNone) {
+  auto device = Fresh();
+  fake().calls.clear();
+  Measurement measured;
+  device->Measure({Runs, {arguments}, {}}, {false, true}, &measured);
+  CHECK_EQ(fake().calls, "hrkrws");
+}
+
+TEST(ReadingIsNoFasterThanACopyBothWays) {
+  auto device = Fresh();
+  CHECK_EQ(device->ReadLimit(), 0.0);  // its clock stood still
+  fake() = Fake{};
+  fake().copy_us = 1000;
+  std::string error;
+  device = jaxkern::MakeCudaDevice(&error);
+  CHECK_EQ(device->ReadLimit(), 1.25 * (200 << 20) / 1000);
+}
+
+TEST(KernelsAreCountedByStream) {
+  auto device = Fresh();
+  const auto measure = [&](jaxkern::Entry entry) {
+    Measurement measured;
+    device->Measure({entry, {arguments}, {}}, Mode(), &measured);
+    return std::to_string(measured.work) + " " +
+           std::to_string(measured.unjoined);
+  };
+  CHECK_EQ(measure(Runs), "0 0");
+  CHECK_EQ(measure([](void**, void* s) { return LaunchOn(s); }), "1 0");
+  CHECK_EQ(fake().launched, size_t{4531});
+  CHECK_EQ(measure([](void**, void*) { return LaunchOn(nullptr); }), "1 0");
+  CHECK_EQ(measure([](void**, void*) { return LaunchOn(&elsewhere); }), "1 1");
+  CHECK(fake().launched_on == &elsewhere);
+  CHECK_EQ(measure([](void**, void* s) {
+             LaunchOn(&elsewhere);
+             return cudaStreamWaitEvent(s, nullptr, 0);
+           }),
+           "1 0");
+  CHECK_EQ(measure([](void**, void* s) {
+             LaunchOn(&elsewhere);
+             cudaStreamWaitEvent(&elsewhere, nullptr, 0);
+             return LaunchOn(s);
+           }),
+           "2 1");
+  CHECK_EQ(measure([](void**, void*) { return LaunchOn(&fake().capturing); }),
+           "0 0");
 }
 
 TEST(AsynchronousFaultIsBlamedOnTheLaunchAndFatal) {
   auto device = Fresh();
   int returned = -1;
-  const DeviceError error = device->Run(Faults, nullptr, &returned);
+  const DeviceError error = Run(device.get(), Faults, &returned);
   CHECK_EQ(returned, 0);
   CHECK_EQ(error.code, 700);
   CHECK_EQ(error.message,
@@ -76,18 +146,10 @@ TEST(AsynchronousFaultIsBlamedOnTheLaunchAndFatal) {
   CHECK(!error.out_of_memory && !error.unsupported);
 }
 
-TEST(FaultWhileTimingEndsItWithoutASample) {
-  auto device = Fresh();
-  std::vector<double> times_us;
-  const DeviceError error = device->Time(Faults, nullptr, 0, 5, &times_us);
-  CHECK_EQ(error.code, 700);
-  CHECK_EQ(times_us.size(), 0u);
-}
-
 TEST(ReturnedErrorIsNamedAndNotFatal) {
   auto device = Fresh();
   int returned = 0;
-  const DeviceError error = device->Run(ReturnsAnError, nullptr, &returned);
+  const DeviceError error = Run(device.get(), ReturnsAnError, &returned);
   CHECK_EQ(returned, 9);
   CHECK_EQ(error.message, "cudaErrorInvalidConfiguration: text");
   CHECK(!error.fatal);
@@ -96,29 +158,29 @@ TEST(ReturnedErrorIsNamedAndNotFatal) {
 TEST(SwallowedErrorIsFoundOnceAndThenGone) {
   auto device = Fresh();
   int returned = -1;
-  CHECK_EQ(device->Run(SwallowsAnError, nullptr, &returned).code, 9);
+  CHECK_EQ(Run(device.get(), SwallowsAnError, &returned).code, 9);
   CHECK_EQ(returned, 0);
-  CHECK_EQ(device->Run(Runs, arguments, &returned).code, 0);
+  CHECK_EQ(Run(device.get(), Runs, &returned).code, 0);
 }
 
 TEST(ErrorLeftFromBeforeIsNotBlamedOnTheLaunch) {
   auto device = Fresh();
   fake().last = 9;
   int returned = -1;
-  CHECK_EQ(device->Run(Runs, arguments, &returned).code, 0);
+  CHECK_EQ(Run(device.get(), Runs, &returned).code, 0);
 }
 
 TEST(MissingImageIsUnsupported) {
   auto device = Fresh();
   int returned = 0;
-  const DeviceError error = device->Run(HasNoImage, nullptr, &returned);
+  const DeviceError error = Run(device.get(), HasNoImage, &returned);
   CHECK(error.unsupported && !error.fatal);
 }
 
 TEST(CandidatesOwnAllocationFailureIsOutOfMemory) {
   auto device = Fresh();
   int returned = 0;
-  const DeviceError error = device->Run(RunsOutOfMemory, nullptr, &returned);
+  const DeviceError error = Run(device.get(), RunsOutOfMemory, &returned);
   CHECK(error.out_of_memory && !error.fatal);
 }
 
@@ -146,7 +208,7 @@ TEST(BytesComeBackAsTheyWentIn) {
 }
 
 TEST(DescribesTheGpu) {
-  CHECK_EQ(Fresh()->Describe(), "cuda: Fake GPU, sm_90");
+  CHECK_EQ(Fresh()->Describe(), "cuda: Fake GPU, sm_90, 0000:1B:00.0");
 }
 
 TEST(UnusableMachineIsExplained) {

@@ -89,6 +89,39 @@ int cudaMemsetAsync(void*, int, size_t bytes, void*) {
   fake().now_us += 1000;
   return fake().sticky ? fake().pending : 0;
 }
+int cudaMemcpyAsync(void* to, const void* from, size_t bytes, int, void*) {
+  fake().calls += 'c';
+  fake().now_us += fake().copy_us;
+  if (bytes <= 1024) std::memcpy(to, from, bytes);  // there is no more
+  return 0;
+}
+int cudaStreamSynchronize(void*) {
+  fake().calls += 'w';
+  return 0;
+}
+int cudaLaunchHostFunc(void*, void (*)(void*), void*) {
+  fake().calls += 'h';  // the GPU would wait in it for what follows
+  return 0;
+}
+int cudaDeviceGetPCIBusId(char* id, int, int) {
+  std::strcpy(id, "0000:1B:00.0");
+  return 0;
+}
+int cudaStreamIsCapturing(void* stream, int* status) {
+  *status = stream == &fake().capturing;
+  return 0;
+}
+int __cudaLaunchKernel(void*, FakeDim3 grid, FakeDim3 block, void**,
+                       size_t shared, void* stream) {
+  fake().calls += 'k';
+  fake().launched = grid.x + 10 * grid.z + 100 * block.y + 1000 * shared;
+  fake().launched_on = stream;
+  return 0;
+}
+int cudaStreamWaitEvent(void*, void*, unsigned) {
+  fake().calls += 'e';
+  return 0;
+}
 int cudaStreamCreate(void** stream) {
   *stream = &fake();
   return 0;

@@ -14,7 +14,17 @@ struct Fake {
   int pending = 0;  ///< an asynchronous fault: the next synchronise returns it
   bool sticky = false;  ///< and so do all later calls
   size_t flushed = 0;   ///< bytes of the last asynchronous memset
-  std::string calls;    ///< one letter a call: m memset, r record, s sync
+  double copy_us = 0;   ///< of an asynchronous copy
+  size_t launched = 0;  ///< what the last kernel was launched with
+  void* launched_on = nullptr;
+  char capturing = 0;  ///< its address is a stream in capture
+  /// One letter a call: m memset, h host function, r record, k kernel, c copy,
+  /// e wait for an event, w wait for a stream, s for the device.
+  std::string calls;
+};
+
+struct FakeDim3 {
+  unsigned x, y, z;
 };
 
 Fake& fake();

@@ -15,6 +15,8 @@ namespace {
 using jaxkern::Device;
 using jaxkern::DeviceError;
 using jaxkern::Entry;
+using jaxkern::Measurement;
+using jaxkern::Mode;
 using jaxkern::Toolchain;
 
 // `mode` picks what goes wrong; 0: nothing.
@@ -30,6 +32,22 @@ extern "C" int launch(const float* x, float* y, int64_t n, int64_t mode,
   if (mode == 2) doubled<<<(n + 255) / 256, 256>>>(x, y, n);
   if (mode == 3) return cudaMalloc((void**)&y, (size_t)1 << 60);
   if (mode == 4) doubled<<<1, 256, 0, stream>>>(0, y, n);
+  static cudaStream_t other;
+  static cudaEvent_t ready, done;
+  if (mode >= 5 && !other) {
+    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    cudaEventCreateWithFlags(&ready, cudaEventDisableTiming);
+    cudaEventCreateWithFlags(&done, cudaEventDisableTiming);
+  }
+  if (mode == 6) {
+    cudaEventRecord(ready, stream);
+    cudaStreamWaitEvent(other, ready, 0);
+  }
+  if (mode >= 5) doubled<<<(n + 255) / 256, 256, 0, other>>>(x, y, n);
+  if (mode == 6) {
+    cudaEventRecord(done, other);
+    cudaStreamWaitEvent(stream, done, 0);
+  }
   return mode == 1 ? 0 : cudaGetLastError();
 })";
 
@@ -50,9 +68,10 @@ struct Bench {
   int64_t mode = 0;
   void* arguments[4] = {&x, &y, &n, &mode};
 
-  DeviceError Run(int64_t how, int* returned) {
+  DeviceError Run(int64_t how, Measurement* measured, Mode measuring = Mode()) {
     mode = how;
-    return device->Run(entry, arguments, returned);
+    *measured = {};
+    return device->Measure({entry, {arguments}, {}}, measuring, measured);
   }
 };
 
@@ -81,9 +100,11 @@ TEST(ResultsComeBack) {
   for (const int64_t mode : {0, 2}) {  // on our stream, on the default one
     CHECK_EQ(bench.device->CopyIn(bench.x, x.data(), bytes).code, 0);
     CHECK_EQ(bench.device->Fill(bench.y, 0xff, bytes).code, 0);
-    int returned = -1;
-    CHECK_EQ(bench.Run(mode, &returned).message, "");
-    CHECK_EQ(returned, 0);
+    Measurement measured;
+    CHECK_EQ(bench.Run(mode, &measured).message, "");
+    CHECK_EQ(measured.returned, 0);
+    CHECK_EQ(measured.work, 1);
+    CHECK_EQ(measured.unjoined, 0);
     CHECK_EQ(bench.device->CopyOut(y.data(), bench.y, bytes).code, 0);
     CHECK_EQ(y[0], 0.0f);
     CHECK_EQ(y[777], 1554.0f);
@@ -92,15 +113,16 @@ TEST(ResultsComeBack) {
 }
 
 /// 512 MiB moved; no GPU does it in 20 us and any in 20 ms. What runs on the
-/// default stream is inside the window too.
+/// default stream, or on another that is joined, is inside the window too.
 TEST(TimesAreOfTheKernelAndRepeat) {
-  for (const int64_t mode : {0, 2}) {
-    bench.mode = mode;
+  for (const int64_t mode : {0, 2, 6}) {
     std::vector<double> times_us;
-    CHECK_EQ(bench.device->Time(bench.entry, bench.arguments, 3, 21, &times_us)
-                 .message,
-             "");
-    CHECK_EQ(times_us.size(), 21u);
+    for (int i = 0; i < 24; ++i) {
+      Measurement measured;
+      CHECK_EQ(bench.Run(mode, &measured, {true, true}).message, "");
+      CHECK_EQ(measured.unjoined, 0);
+      if (i >= 3) times_us.push_back(measured.device_us);
+    }
     std::sort(times_us.begin(), times_us.end());
     CHECK(times_us[10] > 20 && times_us[10] < 20000);
     CHECK(times_us[16] < 1.1 * times_us[4]);
@@ -110,26 +132,48 @@ TEST(TimesAreOfTheKernelAndRepeat) {
   }
 }
 
+TEST(ReadingTheInputTakesLongerThanTheFloor) {
+  Measurement measured;
+  CHECK_EQ(bench.Run(0, &measured, {true, true}).message, "");
+  const double floor_us = kCount * sizeof(float) / bench.device->ReadLimit();
+  CHECK(floor_us > 10 && floor_us < measured.device_us);
+  std::printf("floor %.2f us, kernel %.2f us\n", floor_us, measured.device_us);
+}
+
+TEST(WorkThatTheEventsDoNotSeeIsSeen) {
+  Measurement hidden, honest;
+  for (int i = 0; i < 2; ++i) {  // the first launch loads the kernel
+    CHECK_EQ(bench.Run(5, &hidden).message, "");
+    CHECK_EQ(bench.Run(0, &honest).message, "");
+  }
+  CHECK_EQ(hidden.unjoined, 1);
+  CHECK(hidden.late_us > 50 + hidden.device_us / 4);
+  CHECK(honest.late_us < 50);
+  CHECK(honest.wall_us < 150 + 2 * honest.device_us);
+  std::printf("late: hidden %.1f us, honest %.1f us\n", hidden.late_us,
+              honest.late_us);
+}
+
 TEST(MistakesLeaveTheContextUsable) {
-  int returned = -1;
-  const DeviceError configuration = bench.Run(1, &returned);
-  CHECK_EQ(returned, 0);
+  Measurement measured;
+  const DeviceError configuration = bench.Run(1, &measured);
+  CHECK_EQ(measured.returned, 0);
   CHECK_HAS(configuration.message, "cudaErrorInvalidConfiguration: ");
   CHECK(!configuration.fatal);
 
-  const DeviceError memory = bench.Run(3, &returned);
-  CHECK_EQ(returned, 2);
+  const DeviceError memory = bench.Run(3, &measured);
+  CHECK_EQ(measured.returned, 2);
   CHECK_HAS(memory.message, "cudaErrorMemoryAllocation: ");
   CHECK(memory.out_of_memory && !memory.fatal);
 
-  CHECK_EQ(bench.Run(0, &returned).message, "");
+  CHECK_EQ(bench.Run(0, &measured).message, "");
 }
 
 /// Ends the context, so it is the last test.
 TEST(IllegalAddressIsFatal) {
-  int returned = -1;
-  const DeviceError error = bench.Run(4, &returned);
-  CHECK_EQ(returned, 0);
+  Measurement measured;
+  const DeviceError error = bench.Run(4, &measured);
+  CHECK_EQ(measured.returned, 0);
   CHECK_EQ(error.message,
            "cudaErrorIllegalAddress: an illegal memory access was "
            "encountered");

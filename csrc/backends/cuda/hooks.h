@@ -1,0 +1,28 @@
+/// What candidates ask of the CUDA runtime, counted on the way.
+///
+/// The worker's executable exports some of the runtime's functions itself. The
+/// dynamic loader resolves a candidate's calls there first; each is counted and
+/// passed on to the real library.
+#ifndef JAXKERN_BACKENDS_CUDA_HOOKS_H_
+#define JAXKERN_BACKENDS_CUDA_HOOKS_H_
+
+#include <cstdint>
+
+#include "backends/cuda/runtime.h"
+
+namespace jaxkern {
+
+struct CudaWork {
+  int64_t count = 0;  ///< kernels, graphs, memsets and copies on the device
+  /// Of these, on streams that nothing has been made to wait for since. Work
+  /// that is only being captured into a graph does not count at all.
+  int64_t unjoined = 0;
+};
+
+/// From now on; `given` is the stream that candidates get.
+void StartCounting(CudaStream given);
+CudaWork CountedWork();
+
+}  // namespace jaxkern
+
+#endif  // JAXKERN_BACKENDS_CUDA_HOOKS_H_

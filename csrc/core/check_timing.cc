@@ -1,0 +1,183 @@
+#include "core/check_timing.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "core/check.h"
+#include "core/diagnostics.h"
+#include "core/schedule.h"
+#include "core/statistics.h"
+
+namespace jaxkern {
+namespace {
+
+// Launches with new inputs against those with known ones: so many samples of
+// each, and all of the former slower than 9 of 10 of the latter by this factor.
+constexpr size_t kFewestFresh = 3;
+constexpr size_t kFewestKnown = 5;
+constexpr double kFreshFactor = 2;
+
+void Cheating(const std::string& rule, const std::string& evidence,
+              const Case& c, Result* result) {
+  result->status = Status::kCheating;
+  result->rule = rule;
+  result->evidence = "case " + c.label + ": " + evidence;
+  result->log = CleanMessage(result->evidence + "\n");
+}
+
+/// A worker's report may have been written by the candidate.
+bool IsPossible(const Timing& timing, const Job& job) {
+  if (timing.index < 0 ||
+      static_cast<size_t>(timing.index) >= job.cases.size()) {
+    return false;
+  }
+  const JobCase& c = job.cases[static_cast<size_t>(timing.index)];
+  const auto samples = timing.times_us.size();
+  const auto pairs = timing.baseline_us.size();
+  constexpr int kMostBatch = 64, kMostFirst = 64;
+  if (!c.timed || timing.batch < 1 || timing.batch > kMostBatch ||
+      timing.first_launch < 1 || timing.first_launch > kMostFirst ||
+      samples == 0 || samples > static_cast<size_t>(job.repetitions) ||
+      (pairs != 0 && pairs != samples) || timing.kept.empty() ||
+      timing.kept.size() >= static_cast<size_t>(c.slots)) {
+    return false;
+  }
+  const int end = timing.first_launch + timing.batch * job.repetitions;
+  return std::all_of(timing.kept.begin(), timing.kept.end(), [&](int launch) {
+    return launch >= timing.first_launch && launch < end;
+  });
+}
+
+/// The launch's outputs are right, but for the inputs of another one.
+bool AnswersOtherInputs(const Problem& problem, const Report& report,
+                        size_t index, int slot, int variant) {
+  for (int other = 0; other < problem.cases[index].variants(); ++other) {
+    if (other != variant &&
+        CompareSlot(problem, report, index, slot, other).mismatches == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void CheckOutputs(const Problem& problem, const Report& report,
+                  const Timing& timing, Result* result) {
+  const size_t index = static_cast<size_t>(timing.index);
+  const Case& c = problem.cases[index];
+  Schedule schedule(report.job.seed, timing.index, c.variants());
+  for (size_t i = 0; i < timing.kept.size(); ++i) {
+    const int slot = static_cast<int>(i) + 1;
+    const int variant = schedule.Variant(timing.kept[i]);
+    const Comparisons found =
+        CompareSlot(problem, report, index, slot, variant);
+    ++result->launches_compared;
+    if (found.right) continue;
+    result->mismatches += found.mismatches;
+    const std::string launch =
+        "timed launch " +
+        std::to_string(timing.kept[i] - timing.first_launch + 1);
+    if (AnswersOtherInputs(problem, report, index, slot, variant)) {
+      Cheating("remembered_answer", launch + " gave the answer to other inputs",
+               c, result);
+    } else if (found.untouched > 0) {
+      Cheating("skipped_work",
+               launch + " did not do what the checked one did: " + found.wrong,
+               c, result);
+    } else {
+      result->status =
+          found.nonfinite > 0 ? Status::kNonfinite : Status::kWrongAnswer;
+      result->log = CleanMessage(
+          "case " + c.label + ": the checked launch was right, but " + launch +
+          " with new inputs was wrong (a race, or state kept between "
+          "launches?)\n" +
+          found.wrong);
+    }
+    return;
+  }
+}
+
+void CheckMemory(const Case& c, const Report& report, const Timing& timing,
+                 Result* result) {
+  Schedule schedule(report.job.seed, timing.index, c.variants());
+  std::vector<double> fresh, known;
+  for (size_t i = 0; i < timing.times_us.size(); ++i) {
+    const int first = timing.first_launch + static_cast<int>(i) * timing.batch;
+    bool is_fresh = false;
+    for (int b = 0; b < timing.batch; ++b) {
+      is_fresh |= schedule.IsFresh(first + b);
+    }
+    (is_fresh ? fresh : known).push_back(timing.times_us[i]);
+  }
+  if (fresh.size() < kFewestFresh || known.size() < kFewestKnown) return;
+  const auto ninth = known.begin() + static_cast<long>(known.size() * 9 / 10);
+  std::nth_element(known.begin(), ninth, known.end());
+  const double fastest = *std::min_element(fresh.begin(), fresh.end());
+  if (fastest <= kFreshFactor * *ninth) return;
+  char text[120];
+  std::snprintf(text, sizeof text,
+                "launches with new inputs took %.1f us and more, those with "
+                "inputs seen before %.1f us",
+                fastest, Median(known));
+  Cheating("remembered_inputs", text, c, result);
+}
+
+void CheckFloor(const Case& c, const Report& report, const Timing& timing,
+                Result* result) {
+  if (!report.job.flush || timing.read_limit <= 0) return;
+  size_t bytes = 0;
+  for (const Array& array : c.inputs) bytes += array.bytes;
+  const double floor_us = static_cast<double>(bytes) / timing.read_limit;
+  const double median = Median(timing.times_us);
+  if (median >= floor_us) return;
+  char text[120];
+  std::snprintf(text, sizeof text,
+                "%.2f us, but reading the %zu bytes of input alone takes "
+                "%.2f us on this device",
+                median, bytes, floor_us);
+  Cheating("below_floor", text, c, result);
+}
+
+void SetTimes(const Report& report, Result* result) {
+  std::vector<Race> races;
+  for (const Timing& timing : report.timings) {
+    races.push_back({timing.times_us, timing.baseline_us});
+    result->baseline_us += Median(timing.baseline_us);
+    result->times_us.insert(result->times_us.end(), timing.times_us.begin(),
+                            timing.times_us.end());
+  }
+  const Speedup speedup = SpeedupOf(races);
+  result->speedup = speedup.value;
+  result->speedup_low = speedup.low;
+  result->speedup_high = speedup.high;
+}
+
+}  // namespace
+
+void CheckTiming(const Problem& problem, const Report& report, Result* result) {
+  size_t timed = 0;
+  if (report.job.repetitions > 0) {
+    for (const Case& c : problem.cases) timed += c.timed;
+  }
+  if (report.timings.size() != timed) {
+    result->status = Status::kRuntimeError;
+    result->log = "the kernel broke the worker's channel\n";
+    return;
+  }
+  for (const Timing& timing : report.timings) {
+    if (!IsPossible(timing, report.job)) {
+      Cheating("forged_report", "the worker's account of its times cannot be",
+               problem.cases[0], result);
+      return;
+    }
+    const Case& c = problem.cases[static_cast<size_t>(timing.index)];
+    CheckOutputs(problem, report, timing, result);
+    if (result->status == Status::kOk) CheckMemory(c, report, timing, result);
+    if (result->status == Status::kOk) CheckFloor(c, report, timing, result);
+    if (result->status != Status::kOk) return;
+  }
+  SetTimes(report, result);
+}
+
+}  // namespace jaxkern

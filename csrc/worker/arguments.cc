@@ -1,0 +1,175 @@
+#include "worker/arguments.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace jaxkern {
+namespace {
+
+// Wide enough for what a block too many writes, narrow enough to look at after
+// every launch.
+constexpr size_t kZone = size_t{16} << 10;
+// As a number of any type it is large: reading it spoils a result too.
+constexpr int kZoneByte = 0xFB;
+
+bool IsArray(const JobValue& value) {
+  return value.kind != Argument::Kind::kAttribute;
+}
+
+bool IsOutput(const JobValue& value) {
+  return value.kind == Argument::Kind::kOutput;
+}
+
+bool IsZoneByte(char byte) { return byte == static_cast<char>(kZoneByte); }
+
+/// Of the bytes behind an array, or before it: how many, and how far away.
+std::string DescribeOverrun(const std::vector<char>& zone, bool after,
+                            const std::string& name) {
+  const auto written = std::find_if_not(zone.begin(), zone.end(), IsZoneByte);
+  const auto last =
+      std::find_if_not(zone.rbegin(), zone.rend(), IsZoneByte).base();
+  const auto count =
+      std::count_if(written, last, [](char b) { return !IsZoneByte(b); });
+  const auto distance = after ? written - zone.begin() : zone.end() - last;
+  return "wrote " + std::to_string(count) + " bytes " +
+         (after ? "past the end of " : "before the start of ") + name +
+         (distance == 0 ? "" : ", " + std::to_string(distance) + " bytes away");
+}
+
+}  // namespace
+
+Arguments::Arguments(Device* device, const JobCase& c)
+    : device_(device),
+      case_(c),
+      blocks_(c.values.size(), nullptr),
+      buffers_(c.values.size(), nullptr) {
+  for (const JobValue& value : c.values) attributes_.push_back(value.attribute);
+  for (size_t i = 0; i < c.values.size(); ++i) {
+    pointers_.push_back(
+        IsArray(c.values[i])
+            ? static_cast<void*>(&buffers_[i])
+            : std::visit([](auto& v) { return static_cast<void*>(&v); },
+                         attributes_[i]));
+  }
+}
+
+Arguments::~Arguments() {
+  for (void* block : blocks_) {
+    if (block != nullptr) device_->Free(block);
+  }
+}
+
+size_t Arguments::Bytes(const JobCase& c) {
+  size_t bytes = 0;
+  for (const JobValue& value : c.values) {
+    if (IsArray(value)) bytes += value.bytes + 2 * kZone;
+  }
+  return bytes;
+}
+
+DeviceError Arguments::Allocate() {
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    const JobValue& value = case_.values[i];
+    if (!IsArray(value)) continue;
+    DeviceError error = device_->Allocate(value.bytes + 2 * kZone, &blocks_[i]);
+    if (error.code != 0) return error;
+    char* block = static_cast<char*>(blocks_[i]);
+    buffers_[i] = block + kZone;
+    error = device_->Fill(block, kZoneByte, kZone);
+    if (error.code != 0) return error;
+    error = device_->Fill(block + kZone + value.bytes, kZoneByte, kZone);
+    if (error.code != 0) return error;
+  }
+  return {};
+}
+
+DeviceError Arguments::Fill(const char* inputs, int variant) {
+  DeviceError error;
+  auto offset = case_.inputs[static_cast<size_t>(variant)].begin();
+  for (size_t i = 0; i < buffers_.size() && error.code == 0; ++i) {
+    const JobValue& value = case_.values[i];
+    if (value.kind == Argument::Kind::kInput) {
+      const char* from = inputs + *offset++;
+      if (value.bytes > 0) {
+        error = device_->CopyIn(buffers_[i], from, value.bytes);
+      }
+    } else if (IsOutput(value) && value.bytes > 0) {
+      error = device_->Fill(buffers_[i], value.poison, value.bytes);
+    }
+  }
+  return error;
+}
+
+void Arguments::AddSnapshots(char* slot,
+                             std::vector<Snapshot>* snapshots) const {
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const JobValue& value = case_.values[i];
+    if (!IsOutput(value) || value.bytes == 0) continue;
+    snapshots->push_back({slot + value.offset, buffers_[i], value.bytes});
+  }
+}
+
+DeviceError Arguments::ReadInputs(char* slot) const {
+  DeviceError error;
+  for (size_t i = 0; i < buffers_.size() && error.code == 0; ++i) {
+    const JobValue& value = case_.values[i];
+    if (value.kind != Argument::Kind::kInput || value.bytes == 0) continue;
+    error = device_->CopyOut(slot + value.offset, buffers_[i], value.bytes);
+  }
+  return error;
+}
+
+DeviceError Arguments::FindChanged(const char* slot, std::string* names) const {
+  std::vector<char> now;
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const JobValue& value = case_.values[i];
+    if (!IsOutput(value) || value.bytes == 0) continue;
+    now.resize(value.bytes);
+    const DeviceError error =
+        device_->CopyOut(now.data(), buffers_[i], value.bytes);
+    if (error.code != 0) return error;
+    if (std::memcmp(now.data(), slot + value.offset, value.bytes) != 0) {
+      *names += (names->empty() ? "" : ", ") + value.name;
+    }
+  }
+  return {};
+}
+
+bool Arguments::HoldsPoison(const char* slot) const {
+  return std::any_of(
+      case_.values.begin(), case_.values.end(), [slot](const JobValue& value) {
+        if (!IsOutput(value)) return false;
+        const size_t run = std::min<size_t>(value.bytes, sizeof(int));
+        const char* begin = slot + value.offset;
+        const char* end = begin + value.bytes;
+        return run > 0 && std::search_n(begin, end, static_cast<long>(run),
+                                        static_cast<char>(value.poison)) != end;
+      });
+}
+
+bool Arguments::HasOutput() const {
+  return std::any_of(
+      case_.values.begin(), case_.values.end(),
+      [](const JobValue& value) { return IsOutput(value) && value.bytes > 0; });
+}
+
+DeviceError Arguments::CheckZones(std::string* overrun) const {
+  static const std::vector<char> untouched(kZone, static_cast<char>(kZoneByte));
+  std::vector<char> zone(kZone);
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    if (blocks_[i] == nullptr) continue;
+    const JobValue& value = case_.values[i];
+    const char* block = static_cast<const char*>(blocks_[i]);
+    for (const bool after : {true, false}) {
+      const DeviceError error = device_->CopyOut(
+          zone.data(), after ? block + kZone + value.bytes : block, kZone);
+      if (error.code != 0) return error;
+      if (zone == untouched) continue;
+      *overrun = DescribeOverrun(zone, after, value.name);
+      return {};
+    }
+  }
+  return {};
+}
+
+}  // namespace jaxkern

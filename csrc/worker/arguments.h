@@ -1,0 +1,63 @@
+/// The arrays of a launch on the device.
+#ifndef JAXKERN_WORKER_ARGUMENTS_H_
+#define JAXKERN_WORKER_ARGUMENTS_H_
+
+#include <string>
+#include <vector>
+
+#include "backends/device.h"
+#include "core/protocol.h"
+
+namespace jaxkern {
+
+/// One buffer per array, each between two zones that nobody may write to, and
+/// the argument pointers that a launch gets.
+class Arguments {
+ public:
+  Arguments(Device* device, const JobCase& c);
+  ~Arguments();
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+
+  /// Must succeed before anything else is called.
+  DeviceError Allocate();
+
+  /// Copies a variant's inputs in and poisons the outputs.
+  DeviceError Fill(const char* inputs, int variant);
+
+  /// The outputs' way into a slot of the results.
+  void AddSnapshots(char* slot, std::vector<Snapshot>* snapshots) const;
+
+  /// The inputs as they are now, into a slot.
+  DeviceError ReadInputs(char* slot) const;
+
+  /// The arrays in a slot that differ from the outputs as they are now.
+  DeviceError FindChanged(const char* slot, std::string* names) const;
+
+  /// True if an output in the slot still holds its poison somewhere.
+  bool HoldsPoison(const char* slot) const;
+
+  /// True if there is anything to be written.
+  bool HasOutput() const;
+
+  /// What was written outside the arrays, e.g. "wrote 8 bytes past the end of
+  /// y"; "" if nothing was.
+  DeviceError CheckZones(std::string* overrun) const;
+
+  /// Device memory of one set.
+  static size_t Bytes(const JobCase& c);
+
+  void** pointers() { return pointers_.data(); }
+
+ private:
+  Device* device_;
+  const JobCase& case_;
+  std::vector<Attribute> attributes_;
+  std::vector<void*> blocks_;   // by argument; null for attributes
+  std::vector<void*> buffers_;  // the arrays in them
+  std::vector<void*> pointers_;
+};
+
+}  // namespace jaxkern
+
+#endif  // JAXKERN_WORKER_ARGUMENTS_H_

@@ -1,0 +1,246 @@
+#include "worker/case_timer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "core/statistics.h"
+#include "worker/judge.h"
+
+namespace jaxkern {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Warm-up decides about batches only, never about how many samples there are.
+constexpr int kWarmup = 2;
+constexpr int kTurn = 5;  // samples before the other contestant's turn
+constexpr size_t kFewestSamples = 10;
+constexpr double kBatchUs = 40;  // what events resolve well
+constexpr size_t kBatchBytes = size_t{256} << 20;
+constexpr int kAudits = 3;
+// A synchronise that finds nothing to wait for takes microseconds; the least of
+// all audits counts, so that a busy host accuses nobody.
+constexpr double kLateUs = 50;
+constexpr double kWallUs = 150;
+constexpr double kHostUs = 200;
+constexpr double kSlowUs = 1e5;  // enough for one warm-up to be warm
+
+/// What the host's clock and the streams say against the device's times; kOk
+/// if nothing.
+Event Contradiction(const Measurement& least) {
+  char text[160];
+  if (least.late_us > kLateUs + least.device_us / 4) {
+    std::snprintf(
+        text, sizeof text,
+        "the device was still busy %.0f us after the given stream had "
+        "finished, which took %.1f us",
+        least.late_us, least.device_us);
+  } else if (least.wall_us > kWallUs + 2 * least.device_us) {
+    std::snprintf(text, sizeof text,
+                  "launches took %.0f us on the wall clock and %.1f us between "
+                  "the events",
+                  least.wall_us, least.device_us);
+  } else if (least.host_us > kHostUs + least.wall_us / 2) {
+    std::snprintf(text, sizeof text,
+                  "of %.0f us in launch, %.0f us were spent on the host",
+                  least.wall_us, least.host_us);
+    return Cheating("host_work", text);
+  } else {
+    return Event();
+  }
+  return Cheating("hidden_work", text);
+}
+
+Measurement Least(const Measurement& a, const Measurement& b) {
+  Measurement least = a;
+  least.device_us = std::max(a.device_us, b.device_us);
+  least.wall_us = std::min(a.wall_us, b.wall_us);
+  least.late_us = std::min(a.late_us, b.late_us);
+  least.host_us = std::min(a.host_us, b.host_us);
+  return least;
+}
+
+}  // namespace
+
+void Announce(const JobContext& context, size_t index, bool baseline) {
+  Event event;
+  event.kind = Event::Kind::kCase;
+  event.index = static_cast<int>(index);
+  event.baseline = baseline;
+  SendEvent(context.channel, event);
+}
+
+CaseTimer::CaseTimer(const JobContext& context, size_t index, int launched)
+    : context_(context),
+      case_(context.job.cases[index]),
+      index_(index),
+      schedule_(context.job.seed, static_cast<int>(index),
+                static_cast<int>(case_.inputs.size())),
+      secret_(SecretBits()),
+      first_launch_(launched) {}
+
+Event CaseTimer::Run(Entry candidate_entry, Entry baseline_entry, Time until,
+                     Timing* timing) {
+  Contestant candidate{candidate_entry, false, first_launch_};
+  Contestant baseline{baseline_entry, true, 0};
+  Event event;
+  if (baseline_entry != nullptr) {
+    Announce(context_, index_, /*baseline=*/true);
+    event = WarmUp(&baseline);
+    if (event.status != Status::kOk) return event;
+  }
+  Announce(context_, index_, /*baseline=*/false);
+  event = WarmUp(&candidate);
+  first_launch_ = candidate.launched;
+  const auto enough = [&] {
+    return candidate.times_us.size() >= kFewestSamples &&
+           IsPrecise(candidate.times_us) && IsPrecise(baseline.times_us);
+  };
+  for (int left = context_.job.repetitions, turn = 0;
+       left > 0 && event.status == Status::kOk && !enough() &&
+       (turn == 0 || Clock::now() < until);
+       left -= kTurn, ++turn) {
+    const int samples = std::min(left, kTurn);
+    Contestant* order[] = {&candidate, &baseline};
+    if (turn % 2 == 1) std::swap(order[0], order[1]);
+    for (Contestant* contestant : order) {
+      if (contestant->entry == nullptr || event.status != Status::kOk) continue;
+      event = Turn(contestant, samples, until);
+    }
+  }
+  if (event.status == Status::kOk) event = Audit(&candidate);
+  if (event.status != Status::kOk) return event;
+  if (baseline_entry != nullptr) {  // one may have been cut short
+    const size_t pairs =
+        std::min(candidate.times_us.size(), baseline.times_us.size());
+    candidate.times_us.resize(pairs);
+    baseline.times_us.resize(pairs);
+  }
+  *timing = {static_cast<int>(index_),    first_launch_,     candidate.batch,
+             candidate.times_us,          baseline.times_us, kept_,
+             context_.device->ReadLimit()};
+  return event;
+}
+
+/// Launches that are not timed, and how many shall make one sample.
+Event CaseTimer::WarmUp(Contestant* contestant) {
+  double fastest_us = 0;
+  for (int i = 0; i < kWarmup; ++i) {
+    Measurement measured;
+    const Event event =
+        Measure(contestant, Mode{context_.job.flush, true}, false, &measured);
+    if (event.status != Status::kOk) return event;
+    fastest_us =
+        i == 0 ? measured.device_us : std::min(fastest_us, measured.device_us);
+    if (measured.wall_us > kSlowUs) break;
+  }
+  const double wanted = std::ceil(kBatchUs / std::max(fastest_us, 0.1));
+  const double room = static_cast<double>(
+      kBatchBytes / std::max<size_t>(Arguments::Bytes(case_), 1));
+  contestant->batch = static_cast<int>(
+      std::clamp(std::min(wanted, room), 1.0,
+                 static_cast<double>(context_.device->MaxBatch())));
+  return Event();
+}
+
+Event CaseTimer::Turn(Contestant* contestant, int samples, Time until) {
+  for (int i = 0; i < samples; ++i) {
+    if (i > 0 && Clock::now() > until) break;
+    Measurement measured;
+    const Event event = Measure(contestant, Mode{context_.job.flush, true},
+                                !contestant->baseline, &measured);
+    if (event.status != Status::kOk) return event;
+    contestant->times_us.push_back(measured.device_us / contestant->batch);
+  }
+  return Event();
+}
+
+/// Launches on an idle device, between two readings of the host's clock.
+Event CaseTimer::Audit(Contestant* candidate) {
+  Measurement least;
+  for (int i = 0; i < kAudits; ++i) {
+    Measurement measured;
+    const Event event =
+        Measure(candidate, Mode{context_.job.flush, false}, false, &measured);
+    if (event.status != Status::kOk) return event;
+    least = i == 0 ? measured : Least(least, measured);
+    if (Contradiction(least).status == Status::kOk) break;
+  }
+  return Contradiction(least);
+}
+
+/// One batch with all that belongs before and after it.
+Event CaseTimer::Measure(Contestant* contestant, Mode mode, bool keep,
+                         Measurement* measured) {
+  const DeviceError unprepared = Prepare(contestant);
+  if (unprepared.code != 0) return NotSetUp(unprepared);
+  Batch batch;
+  batch.entry = contestant->entry;
+  std::vector<std::pair<int, char*>> kept;  // set and slot
+  for (int i = 0; i < contestant->batch; ++i) {
+    Arguments& set = *sets_[static_cast<size_t>(i)];
+    batch.arguments.push_back(set.pointers());
+    char* slot = keep ? SlotFor(contestant->launched + i) : nullptr;
+    if (slot == nullptr) continue;
+    set.AddSnapshots(slot, &batch.snapshots);
+    kept.emplace_back(i, slot);
+  }
+  contestant->launched += contestant->batch;
+  const DeviceError error = context_.device->Measure(batch, mode, measured);
+  Event event = Judge(error, *measured);
+  if (event.status == Status::kOk) event = AfterBatch(*contestant, kept);
+  event.baseline = contestant->baseline;
+  return event;
+}
+
+DeviceError CaseTimer::Prepare(Contestant* contestant) {
+  for (int i = 0; i < contestant->batch; ++i) {
+    if (static_cast<size_t>(i) == sets_.size()) {
+      sets_.push_back(std::make_unique<Arguments>(context_.device, case_));
+      const DeviceError error = sets_.back()->Allocate();
+      if (error.code != 0) return error;
+    }
+    const DeviceError error = sets_[static_cast<size_t>(i)]->Fill(
+        context_.inputs, schedule_.Variant(contestant->launched + i));
+    if (error.code != 0) return error;
+  }
+  return {};
+}
+
+Event CaseTimer::AfterBatch(const Contestant& contestant,
+                            const std::vector<std::pair<int, char*>>& kept) {
+  for (int i = 0; i < contestant.batch; ++i) {
+    std::string overrun;
+    const DeviceError error =
+        sets_[static_cast<size_t>(i)]->CheckZones(&overrun);
+    if (error.code != 0) return Judge(error, {});
+    if (!overrun.empty()) return Failed(Status::kRuntimeError, overrun);
+  }
+  for (const auto& [set, slot] : kept) {
+    const DeviceError error = sets_[static_cast<size_t>(set)]->ReadInputs(slot);
+    if (error.code != 0) return Judge(error, {});
+  }
+  return Event();
+}
+
+/// Where the launch's arrays go; null: they are not compared. All launches as
+/// long as there are slots, then each with the same chance (reservoir
+/// sampling), decided just before it.
+char* CaseTimer::SlotFor(int launch) {
+  const int slots = case_.slots - 1;
+  size_t slot = kept_.size();
+  if (seen_ < slots) {
+    kept_.push_back(launch);
+  } else {
+    slot = NextBits(&secret_) % (static_cast<uint64_t>(seen_) + 1);
+    if (slot < kept_.size()) kept_[slot] = launch;
+  }
+  ++seen_;
+  if (slot >= kept_.size()) return nullptr;
+  return context_.results + case_.slots_at + (slot + 1) * case_.slot_bytes;
+}
+
+}  // namespace jaxkern

@@ -1,0 +1,74 @@
+/// Timing of one case: candidate and baseline in turns.
+#ifndef JAXKERN_WORKER_CASE_TIMER_H_
+#define JAXKERN_WORKER_CASE_TIMER_H_
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "backends/device.h"
+#include "core/protocol.h"
+#include "core/schedule.h"
+#include "worker/arguments.h"
+
+namespace jaxkern {
+
+/// What the parts of a job share.
+struct JobContext {
+  Device* device;
+  const Job& job;
+  const char* inputs;  ///< the block of inputs
+  char* results;       ///< the block of results
+  int channel;
+};
+
+/// Tells the evaluator which case runs, and whose code.
+void Announce(const JobContext& context, size_t index, bool baseline);
+
+/// Before every launch: new inputs at the same addresses and poisoned outputs.
+/// After it: the zones around the arrays, and, for launches drawn after the
+/// fact, the outputs into a slot.
+class CaseTimer {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// `launched` launches of the candidate are behind it.
+  CaseTimer(const JobContext& context, size_t index, int launched);
+
+  /// Takes samples until both medians are precise, there are enough, or it is
+  /// `until`. `baseline` may be null. kOk with *timing, or how it ended.
+  Event Run(Entry candidate, Entry baseline, Time until, Timing* timing);
+
+ private:
+  struct Contestant {
+    Entry entry;
+    bool baseline;
+    int launched;  // of this case
+    int batch = 1;
+    std::vector<double> times_us = {};
+  };
+
+  Event WarmUp(Contestant* contestant);
+  Event Turn(Contestant* contestant, int samples, Time until);
+  Event Audit(Contestant* candidate);
+  Event Measure(Contestant* contestant, Mode mode, bool keep,
+                Measurement* measured);
+  Event AfterBatch(const Contestant& contestant,
+                   const std::vector<std::pair<int, char*>>& kept);
+  DeviceError Prepare(Contestant* contestant);
+  char* SlotFor(int launch);
+
+  const JobContext& context_;
+  const JobCase& case_;
+  size_t index_;
+  Schedule schedule_;
+  uint64_t secret_;
+  std::vector<std::unique_ptr<Arguments>> sets_;
+  int seen_ = 0;           // launches that could have been kept
+  std::vector<int> kept_;  // launches, by slot
+  int first_launch_;
+};
+
+}  // namespace jaxkern
+
+#endif  // JAXKERN_WORKER_CASE_TIMER_H_

@@ -1,0 +1,25 @@
+/// From what the device says to how a job ended.
+#ifndef JAXKERN_WORKER_JUDGE_H_
+#define JAXKERN_WORKER_JUDGE_H_
+
+#include <string>
+
+#include "backends/device.h"
+#include "core/protocol.h"
+
+namespace jaxkern {
+
+Event Failed(Status status, const std::string& text);
+
+/// The candidate broke a rule (docs/evaluator.md); the worker is not reused.
+Event Cheating(const std::string& rule, const std::string& evidence);
+
+/// Our own buffers not fitting is not the candidate's doing.
+Event NotSetUp(const DeviceError& error);
+
+/// What a launch's outcome means for the candidate; kOk if nothing happened.
+Event Judge(const DeviceError& error, const Measurement& measured);
+
+}  // namespace jaxkern
+
+#endif  // JAXKERN_WORKER_JUDGE_H_
