@@ -13,7 +13,10 @@ are the manifest:
   // rule: include       the rule that must be named
   // samples: 10         times that an ok result must hold at least
   // after: NAME         evaluated before, by the same evaluator
-  // needs: protocol     what an evaluator must have to see it
+  // needs: protocol     what an evaluator must have to see it: `protocol` is
+                         evidence from the run and from the library's symbols;
+                         `host_copies` counts copies between host and device in
+                         launch; `outside_clock` measures from another process
 
 A cheat whose trick does not work gives up with an error, wherever it can tell:
 `ok` means that the trick worked.
@@ -33,7 +36,7 @@ from jaxkern.tasks.task import Argument, Task
 
 DIRECTORY = pathlib.Path(__file__).parent
 # What the evaluator of this checkout has of the things that `needs` names.
-PROVIDED: frozenset[str] = frozenset()
+PROVIDED = frozenset({"protocol"})
 
 
 class Candidate(NamedTuple):

@@ -70,6 +70,6 @@ def test_manifest_is_well_formed(candidate):
   assert c.device in ("cpu", "cuda", "both")
   helps = c.name in [other.after for other in corpus.candidates()]
   assert ("ok" in c.expect) == (c.honest or c.samples > 0 or helps)
-  assert set(c.needs) <= {"protocol", "sandbox"}
+  assert set(c.needs) <= {"protocol", "host_copies", "outside_clock"}
   assert corpus.task(c.task).name == c.task
   assert not c.source().startswith(("// entry", "// trick", "// task"))

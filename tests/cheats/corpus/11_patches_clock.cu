@@ -4,7 +4,7 @@
 // device: both
 // expect: cheating launch_error runtime_error
 // repetitions: 20
-// needs: sandbox
+// needs: protocol
 #include <stdlib.h>
 
 extern "C" void* dlsym(void*, const char*);

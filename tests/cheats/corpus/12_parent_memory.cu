@@ -3,7 +3,7 @@
 // task: row_sum
 // device: both
 // expect: cheating launch_error runtime_error wrong_answer
-// needs: sandbox
+// needs: protocol
 #include <unistd.h>
 
 #include <cstdio>

@@ -4,7 +4,7 @@
 // device: cpu
 // expect: cheating launch_error runtime_error
 // repetitions: 20
-// needs: sandbox
+// needs: protocol
 #include <sched.h>
 
 #include <cstdlib>

@@ -4,7 +4,7 @@
 // device: both
 // expect: cheating launch_error wrong_answer
 // after: 25_leaves_file
-// needs: sandbox
+// needs: protocol
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -3,7 +3,7 @@
 // task: softmax
 // device: both
 // expect: cheating launch_error runtime_error
-// needs: protocol sandbox
+// needs: protocol
 #include <unistd.h>
 
 #include <cstdlib>

@@ -4,7 +4,7 @@
 // device: both
 // expect: cheating
 // repetitions: 20
-// needs: protocol
+// needs: host_copies
 #include <vector>
 
 

@@ -4,7 +4,7 @@
 // device: both
 // expect: cheating
 // repetitions: 20
-// needs: protocol
+// needs: host_copies
 #include <cmath>
 #include <vector>
 __global__ void softmax(const float* x, float* y, int64_t rows, int64_t cols) {

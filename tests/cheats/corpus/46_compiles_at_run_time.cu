@@ -3,7 +3,7 @@
 // task: add_relu
 // device: both
 // expect: cheating launch_error runtime_error
-// needs: sandbox
+// needs: protocol
 #include <cstdio>
 #include <cstdlib>
 

@@ -3,7 +3,7 @@
 // task: row_sum
 // device: both
 // expect: cheating launch_error runtime_error
-// needs: sandbox
+// needs: protocol
 #include <cstdio>
 #include <filesystem>
 #include <string>
