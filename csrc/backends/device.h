@@ -26,7 +26,7 @@ struct DeviceError {
 };
 
 /// Bytes of the device to be copied to the host.
-struct Snapshot {
+struct Readback {
   void* to;
   const void* from;
   size_t bytes;
@@ -38,7 +38,7 @@ struct Snapshot {
 struct Batch {
   Entry entry = nullptr;
   std::vector<void**> arguments;
-  std::vector<Snapshot> snapshots;
+  std::vector<Readback> snapshots;
 };
 
 /// How a batch is measured.
@@ -49,6 +49,12 @@ struct Mode {
   /// host's launch latency falls out of the measured time. Else the device is
   /// idle before, and wall_us and late_us mean something.
   bool queue_ahead = false;
+};
+
+/// Device memory that a launch filled from the host's.
+struct HostWrite {
+  const void* to;
+  size_t bytes;
 };
 
 /// What a batch took, all launches together.
@@ -63,6 +69,7 @@ struct Measurement {
   int64_t work = -1;  ///< kernels, memsets and device copies; -1: unknown
   /// Work on other streams that the given stream was not made to wait for.
   int64_t unjoined = 0;
+  std::vector<HostWrite> host_writes;  ///< the first of them
 };
 
 class Device {

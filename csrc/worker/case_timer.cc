@@ -191,7 +191,9 @@ Event CaseTimer::Measure(Contestant* contestant, Mode mode, bool keep,
   contestant->launched += contestant->batch;
   const DeviceError error = context_.device->Measure(batch, mode, measured);
   Event event = Judge(error, *measured);
-  if (event.status == Status::kOk) event = AfterBatch(*contestant, kept);
+  if (event.status == Status::kOk) {
+    event = AfterBatch(*contestant, *measured, kept);
+  }
   event.baseline = contestant->baseline;
   return event;
 }
@@ -211,11 +213,15 @@ DeviceError CaseTimer::Prepare(Contestant* contestant) {
 }
 
 Event CaseTimer::AfterBatch(const Contestant& contestant,
+                            const Measurement& measured,
                             const std::vector<std::pair<int, char*>>& kept) {
   for (int i = 0; i < contestant.batch; ++i) {
+    const Arguments& set = *sets_[static_cast<size_t>(i)];
+    const Event event =
+        JudgeHostWrite(set.FilledFromHost(measured.host_writes));
+    if (event.status != Status::kOk) return event;
     std::string overrun;
-    const DeviceError error =
-        sets_[static_cast<size_t>(i)]->CheckZones(&overrun);
+    const DeviceError error = set.CheckZones(&overrun);
     if (error.code != 0) return Judge(error, {});
     if (!overrun.empty()) return Failed(Status::kRuntimeError, overrun);
   }

@@ -84,6 +84,7 @@ class CpuDevice : public Device {
       flush_.resize(kFlushBytes);
       std::memset(flush_.data(), ++flushes_, flush_.size());
     }
+    TakeHostWrites();
     const RuntimeWork before = WorkSoFar();
     const auto start = Clock::now();
     for (void** arguments : batch.arguments) {
@@ -92,7 +93,7 @@ class CpuDevice : public Device {
     }
     const auto stop = Clock::now();
     const RuntimeWork after = WorkSoFar();
-    for (const Snapshot& s : batch.snapshots) {
+    for (const Readback& s : batch.snapshots) {
       std::memcpy(s.to, s.from, s.bytes);
     }
     measured->wall_us =
@@ -100,6 +101,7 @@ class CpuDevice : public Device {
     measured->device_us = measured->wall_us;
     measured->host_us = measured->wall_us - (after.us - before.us);
     measured->work = after.count - before.count;
+    measured->host_writes = TakeHostWrites();
     return AfterLaunch();
   }
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "backends/cpu/block.h"
@@ -30,6 +31,9 @@ std::atomic<size_t> shared_limit{kSharedPerBlock};
 thread_local BlockRunner* running = nullptr;  // while inside a block
 std::atomic<int> pool_threads{0};
 std::atomic<int64_t> work_count{0}, work_ns{0};
+std::mutex host_writes_mutex;
+std::vector<HostWrite> host_writes;
+constexpr size_t kMostHostWrites = 64;
 
 void RecordFault(const std::string& message) {
   std::lock_guard<std::mutex> lock(fault_mutex);
@@ -138,6 +142,16 @@ int RuntimeThreads() {
 int PoolThreads() { return pool_threads; }
 
 RuntimeWork WorkSoFar() { return {work_count, double(work_ns) / 1e3}; }
+
+void AddHostWrite(const void* to, size_t bytes) {
+  std::lock_guard<std::mutex> lock(host_writes_mutex);
+  if (host_writes.size() < kMostHostWrites) host_writes.push_back({to, bytes});
+}
+
+std::vector<HostWrite> TakeHostWrites() {
+  std::lock_guard<std::mutex> lock(host_writes_mutex);
+  return std::exchange(host_writes, {});
+}
 
 WorkScope::WorkScope(int count) : start_(std::chrono::steady_clock::now()) {
   work_count += count;

@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "backends/cpu/include/jaxkern_cpu/host.h"
+#include "backends/device.h"
 
 namespace jaxkern {
 
@@ -44,6 +46,10 @@ class WorkScope {
  private:
   std::chrono::steady_clock::time_point start_;
 };
+
+/// Remembers that memory was filled from the host's, for TakeHostWrites.
+void AddHostWrite(const void* to, size_t bytes);
+std::vector<HostWrite> TakeHostWrites();
 
 /// Remembers an error for cudaGetLastError and returns it.
 cudaError SetLastError(cudaError error);
