@@ -63,9 +63,9 @@ struct Measurement {
   double device_us = 0;  ///< CUDA events on cuda, the host's clock on cpu
   double wall_us = 0;    ///< until a device-wide synchronise came back
   double late_us = 0;    ///< of this, after the stream had finished
-  /// Host time inside `launch` that is neither the device's nor the runtime's;
-  /// 0 where the device cannot tell.
-  double host_us = 0;
+  /// Processor time inside `launch`: of the host's code alone, and of kernels
+  /// and the runtime; 0 where the device cannot tell.
+  double host_us = 0, busy_us = 0;
   int64_t work = -1;  ///< kernels, memsets and device copies; -1: unknown
   /// Work on other streams that the given stream was not made to wait for.
   int64_t unjoined = 0;

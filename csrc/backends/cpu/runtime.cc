@@ -1,6 +1,7 @@
 #include "backends/cpu/runtime.h"
 
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -153,15 +154,17 @@ std::vector<HostWrite> TakeHostWrites() {
   return std::exchange(host_writes, {});
 }
 
-WorkScope::WorkScope(int count) : start_(std::chrono::steady_clock::now()) {
+int64_t ProcessorTime() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
+}
+
+WorkScope::WorkScope(int count) : start_(ProcessorTime()) {
   work_count += count;
 }
 
-WorkScope::~WorkScope() {
-  work_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(
-                 std::chrono::steady_clock::now() - start_)
-                 .count();
-}
+WorkScope::~WorkScope() { work_ns += ProcessorTime() - start_; }
 
 cudaError SetLastError(cudaError error) {
   if (error != cudaSuccess) last_error = error;
