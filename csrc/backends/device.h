@@ -26,7 +26,7 @@ struct DeviceError {
 };
 
 /// Bytes of the device to be copied to the host.
-struct Snapshot {
+struct Readback {
   void* to;
   const void* from;
   size_t bytes;
@@ -38,7 +38,7 @@ struct Snapshot {
 struct Batch {
   Entry entry = nullptr;
   std::vector<void**> arguments;
-  std::vector<Snapshot> snapshots;
+  std::vector<Readback> snapshots;
 };
 
 /// How a batch is measured.
@@ -51,18 +51,25 @@ struct Mode {
   bool queue_ahead = false;
 };
 
+/// Device memory that a launch filled from the host's.
+struct HostWrite {
+  const void* to;
+  size_t bytes;
+};
+
 /// What a batch took, all launches together.
 struct Measurement {
   int returned = 0;      ///< the first error that `launch` gave back
   double device_us = 0;  ///< CUDA events on cuda, the host's clock on cpu
   double wall_us = 0;    ///< until a device-wide synchronise came back
   double late_us = 0;    ///< of this, after the stream had finished
-  /// Host time inside `launch` that is neither the device's nor the runtime's;
-  /// 0 where the device cannot tell.
-  double host_us = 0;
+  /// Processor time inside `launch`: of the host's code alone, and of kernels
+  /// and the runtime; 0 where the device cannot tell.
+  double host_us = 0, busy_us = 0;
   int64_t work = -1;  ///< kernels, memsets and device copies; -1: unknown
   /// Work on other streams that the given stream was not made to wait for.
   int64_t unjoined = 0;
+  std::vector<HostWrite> host_writes;  ///< the first of them
 };
 
 class Device {

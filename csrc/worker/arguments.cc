@@ -104,7 +104,7 @@ DeviceError Arguments::Fill(const char* inputs, int variant) {
 }
 
 void Arguments::AddSnapshots(char* slot,
-                             std::vector<Snapshot>* snapshots) const {
+                             std::vector<Readback>* snapshots) const {
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const JobValue& value = case_.values[i];
     if (!IsOutput(value) || value.bytes == 0) continue;
@@ -177,6 +177,20 @@ DeviceError Arguments::CheckZones(std::string* overrun) const {
     }
   }
   return {};
+}
+
+std::string Arguments::FilledFromHost(
+    const std::vector<HostWrite>& writes) const {
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    if (!IsOutput(case_.values[i])) continue;
+    const char* begin = static_cast<const char*>(buffers_[i]);
+    const char* end = begin + case_.values[i].bytes;
+    for (const HostWrite& write : writes) {
+      const char* to = static_cast<const char*>(write.to);
+      if (to < end && begin < to + write.bytes) return case_.values[i].name;
+    }
+  }
+  return "";
 }
 
 }  // namespace jaxkern

@@ -26,7 +26,7 @@ class Arguments {
   DeviceError Fill(const char* inputs, int variant);
 
   /// The outputs' way into a slot of the results.
-  void AddSnapshots(char* slot, std::vector<Snapshot>* snapshots) const;
+  void AddSnapshots(char* slot, std::vector<Readback>* snapshots) const;
 
   /// The inputs as they are now, into a slot.
   DeviceError ReadInputs(char* slot) const;
@@ -43,6 +43,9 @@ class Arguments {
   /// What was written outside the arrays, e.g. "wrote 8 bytes past the end of
   /// y"; "" if nothing was.
   DeviceError CheckZones(std::string* overrun) const;
+
+  /// An output that a launch filled from the host, at least in part; "": none.
+  std::string FilledFromHost(const std::vector<HostWrite>& writes) const;
 
   /// Device memory of one set.
   static size_t Bytes(const JobCase& c);

@@ -43,10 +43,11 @@ Event Contradiction(const Measurement& least) {
                   "launches took %.0f us on the wall clock and %.1f us between "
                   "the events",
                   least.wall_us, least.device_us);
-  } else if (least.host_us > kHostUs + least.wall_us / 2) {
+  } else if (least.host_us > kHostUs + least.busy_us) {
     std::snprintf(text, sizeof text,
-                  "of %.0f us in launch, %.0f us were spent on the host",
-                  least.wall_us, least.host_us);
+                  "launches spent %.0f us of processor time on the host and "
+                  "%.0f us in kernels",
+                  least.host_us, least.busy_us);
     return Cheating("host_work", text);
   } else {
     return Event();
@@ -60,6 +61,7 @@ Measurement Least(const Measurement& a, const Measurement& b) {
   least.wall_us = std::min(a.wall_us, b.wall_us);
   least.late_us = std::min(a.late_us, b.late_us);
   least.host_us = std::min(a.host_us, b.host_us);
+  least.busy_us = std::max(a.busy_us, b.busy_us);
   return least;
 }
 
@@ -191,7 +193,9 @@ Event CaseTimer::Measure(Contestant* contestant, Mode mode, bool keep,
   contestant->launched += contestant->batch;
   const DeviceError error = context_.device->Measure(batch, mode, measured);
   Event event = Judge(error, *measured);
-  if (event.status == Status::kOk) event = AfterBatch(*contestant, kept);
+  if (event.status == Status::kOk) {
+    event = AfterBatch(*contestant, *measured, kept);
+  }
   event.baseline = contestant->baseline;
   return event;
 }
@@ -211,11 +215,15 @@ DeviceError CaseTimer::Prepare(Contestant* contestant) {
 }
 
 Event CaseTimer::AfterBatch(const Contestant& contestant,
+                            const Measurement& measured,
                             const std::vector<std::pair<int, char*>>& kept) {
   for (int i = 0; i < contestant.batch; ++i) {
+    const Arguments& set = *sets_[static_cast<size_t>(i)];
+    const Event event =
+        JudgeHostWrite(set.FilledFromHost(measured.host_writes));
+    if (event.status != Status::kOk) return event;
     std::string overrun;
-    const DeviceError error =
-        sets_[static_cast<size_t>(i)]->CheckZones(&overrun);
+    const DeviceError error = set.CheckZones(&overrun);
     if (error.code != 0) return Judge(error, {});
     if (!overrun.empty()) return Failed(Status::kRuntimeError, overrun);
   }

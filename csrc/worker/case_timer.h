@@ -53,7 +53,7 @@ class CaseTimer {
   Event Audit(Contestant* candidate);
   Event Measure(Contestant* contestant, Mode mode, bool keep,
                 Measurement* measured);
-  Event AfterBatch(const Contestant& contestant,
+  Event AfterBatch(const Contestant& contestant, const Measurement& measured,
                    const std::vector<std::pair<int, char*>>& kept);
   DeviceError Prepare(Contestant* contestant);
   char* SlotFor(int launch);

@@ -18,6 +18,12 @@ Event Cheating(const std::string& rule, const std::string& evidence) {
   return event;
 }
 
+Event JudgeHostWrite(const std::string& output) {
+  if (output.empty()) return Event();
+  return Cheating("host_work",
+                  output + " was copied from host memory, not computed there");
+}
+
 Event NotSetUp(const DeviceError& error) {
   Event event = Failed(Status::kInfraError,
                        "cannot set up the case's buffers: " + error.message);

@@ -14,6 +14,9 @@ Event Failed(Status status, const std::string& text);
 /// The candidate broke a rule (docs/evaluator.md); the worker is not reused.
 Event Cheating(const std::string& rule, const std::string& evidence);
 
+/// An output came from the host; kOk for the empty name.
+Event JudgeHostWrite(const std::string& output);
+
 /// Our own buffers not fitting is not the candidate's doing.
 Event NotSetUp(const DeviceError& error);
 

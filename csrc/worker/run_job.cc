@@ -127,7 +127,7 @@ class JobRun {
       return Cheating("no_kernel",
                       "the outputs were written, but no kernel was launched");
     }
-    return Event();
+    return JudgeHostWrite(arguments.FilledFromHost(measured.host_writes));
   }
 
   const JobContext& context_;

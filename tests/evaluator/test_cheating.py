@@ -38,6 +38,15 @@ SLOW_HOST = (
   [
     (launch("", HOST_LOOP, call=""), "no_kernel"),
     (launch(SLOW_HOST), "host_work"),
+    (
+      launch(
+        "",
+        "static float host[70];\n"
+        "  cudaMemcpy(host, y, n * sizeof(float), cudaMemcpyDeviceToHost);\n"
+        "  cudaMemcpy(y, host, n * sizeof(float), cudaMemcpyHostToDevice);",
+      ),
+      "host_work",
+    ),
     (launch("static int c = 0; if (++c > 5) return 0;"), "skipped_work"),
     ("#include <dlfcn.h>\n" + launch("dlopen(0, 1);"), "loads_code"),
     ("#include <unistd.h>\n" + launch("if (n < 0) fork();"), None),
@@ -66,6 +75,12 @@ def test_cheat_is_named(evaluator, task, source, rule):
       "  if (!workspace) cudaMalloc((void**)&workspace, 1 << 20);"
     ),
     launch("float* w; cudaMalloc((void**)&w, 1 << 22);", "cudaFree(w);"),
+    launch(
+      "static float* table = nullptr;\n"
+      "  const float host[2] = {1, 2};\n"
+      "  if (!table) cudaMalloc((void**)&table, sizeof(host));\n"
+      "  cudaMemcpy(table, host, sizeof(host), cudaMemcpyHostToDevice);"
+    ),
     launch(
       "cudaStream_t side; cudaStreamCreate(&side);\n"
       "  cudaEvent_t done; cudaEventCreate(&done);",

@@ -74,6 +74,12 @@ def test_failures_are_repaired_until_they_pass(tokenizer):
   assert (seconds.compiling, seconds.running) == (9.0, 4.5)
 
 
+def test_a_cheat_is_a_failure_like_any_other(tokenizer):
+  evaluate = verdicts(["cheating", "ok"], ["cheating"], ["cheating"])
+  groups, _ = run(sampler_of(tokenizer), evaluate, tasks=("relu",))
+  assert [r.success_turn for r in groups[0]] == [math.inf, 1]
+
+
 def test_the_gate_sees_first_turn_failures_and_stops_pruned_groups(tokenizer):
   seen = []
 

@@ -106,6 +106,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes,
     return SetLastError(cudaErrorInvalidValue);
   }
   const jaxkern::WorkScope work(IsDeviceCopy(kind));
+  if (kind == cudaMemcpyHostToDevice) jaxkern::AddHostWrite(to, bytes);
   std::memmove(to, from, bytes);
   return cudaSuccess;
 }

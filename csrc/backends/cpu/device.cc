@@ -91,22 +91,29 @@ class CpuDevice : public Device {
       flush_.resize(kFlushBytes);
       std::memset(flush_.data(), ++flushes_, flush_.size());
     }
+    TakeHostWrites();
     const RuntimeWork before = WorkSoFar();
+    const int64_t processor_start = ProcessorTime();
     const auto start = Clock::now();
     for (void** arguments : batch.arguments) {
       const int returned = batch.entry(arguments, nullptr);
       if (measured->returned == 0) measured->returned = returned;
     }
     const auto stop = Clock::now();
+    const int64_t processor_stop = ProcessorTime();
     const RuntimeWork after = WorkSoFar();
-    for (const Snapshot& s : batch.snapshots) {
+    for (const Readback& s : batch.snapshots) {
       std::memcpy(s.to, s.from, s.bytes);
     }
     measured->wall_us =
         std::chrono::duration<double, std::micro>(stop - start).count();
     measured->device_us = measured->wall_us;
-    measured->host_us = measured->wall_us - (after.us - before.us);
+    measured->busy_us = after.us - before.us;
+    measured->host_us =
+        static_cast<double>(processor_stop - processor_start) / 1e3 -
+        measured->busy_us;
     measured->work = after.count - before.count;
+    measured->host_writes = TakeHostWrites();
     return AfterLaunch();
   }
 

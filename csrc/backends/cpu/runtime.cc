@@ -1,6 +1,7 @@
 #include "backends/cpu/runtime.h"
 
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "backends/cpu/block.h"
@@ -31,6 +33,9 @@ std::atomic<size_t> shared_limit{kSharedPerBlock};
 thread_local BlockRunner* running = nullptr;  // while inside a block
 std::atomic<int> pool_threads{0};
 std::atomic<int64_t> work_count{0}, work_ns{0};
+std::mutex host_writes_mutex;
+std::vector<HostWrite> host_writes;
+constexpr size_t kMostHostWrites = 64;
 
 void RecordFault(const std::string& message) {
   std::lock_guard<std::mutex> lock(fault_mutex);
@@ -147,15 +152,27 @@ int PoolThreads() { return pool_threads; }
 
 RuntimeWork WorkSoFar() { return {work_count, double(work_ns) / 1e3}; }
 
-WorkScope::WorkScope(int count) : start_(std::chrono::steady_clock::now()) {
+void AddHostWrite(const void* to, size_t bytes) {
+  std::lock_guard<std::mutex> lock(host_writes_mutex);
+  if (host_writes.size() < kMostHostWrites) host_writes.push_back({to, bytes});
+}
+
+std::vector<HostWrite> TakeHostWrites() {
+  std::lock_guard<std::mutex> lock(host_writes_mutex);
+  return std::exchange(host_writes, {});
+}
+
+int64_t ProcessorTime() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
+}
+
+WorkScope::WorkScope(int count) : start_(ProcessorTime()) {
   work_count += count;
 }
 
-WorkScope::~WorkScope() {
-  work_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(
-                 std::chrono::steady_clock::now() - start_)
-                 .count();
-}
+WorkScope::~WorkScope() { work_ns += ProcessorTime() - start_; }
 
 cudaError SetLastError(cudaError error) {
   if (error != cudaSuccess) last_error = error;

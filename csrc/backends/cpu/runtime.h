@@ -3,12 +3,13 @@
 #ifndef JAXKERN_BACKENDS_CPU_RUNTIME_H_
 #define JAXKERN_BACKENDS_CPU_RUNTIME_H_
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "backends/cpu/include/jaxkern_cpu/host.h"
+#include "backends/device.h"
 
 namespace jaxkern {
 
@@ -42,9 +43,13 @@ int PoolThreads();
 /// What the runtime did for a candidate so far.
 struct RuntimeWork {
   int64_t count = 0;  ///< kernels, memsets and copies within the device
-  double us = 0;      ///< time in them and in allocations
+  double us = 0;      ///< processor time in them and in allocations
 };
 RuntimeWork WorkSoFar();
+
+/// Processor time of all threads, in nanoseconds: what others do on the machine
+/// does not count.
+int64_t ProcessorTime();
 
 /// Counts one piece of work from here to the end of the scope.
 class WorkScope {
@@ -53,8 +58,12 @@ class WorkScope {
   ~WorkScope();
 
  private:
-  std::chrono::steady_clock::time_point start_;
+  int64_t start_;
 };
+
+/// Remembers that memory was filled from the host's, for TakeHostWrites.
+void AddHostWrite(const void* to, size_t bytes);
+std::vector<HostWrite> TakeHostWrites();
 
 /// Remembers an error for cudaGetLastError and returns it.
 cudaError SetLastError(cudaError error);

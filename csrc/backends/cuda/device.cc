@@ -158,7 +158,7 @@ class CudaDevice final : public Device {
     if (code == kCudaSuccess) code = stopped;
     const CudaWork work = CountedWork();
     gate_ = true;
-    for (const Snapshot& s : batch.snapshots) {
+    for (const Readback& s : batch.snapshots) {
       const int copied =
           cuda_.MemcpyAsync(s.to, s.from, s.bytes, kDeviceToHost, stream_);
       if (code == kCudaSuccess) code = copied;
@@ -172,6 +172,7 @@ class CudaDevice final : public Device {
     measured->late_us = measured->wall_us - stream_us;
     measured->work = work.count;
     measured->unjoined = work.unjoined;
+    measured->host_writes = work.host_writes;
     float milliseconds = 0;
     code = cuda_.EventElapsedTime(&milliseconds, start_, stop_);
     measured->device_us = milliseconds * 1e3;

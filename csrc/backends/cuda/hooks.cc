@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <cstddef>
+#include <mutex>
+#include <vector>
 
 // The types of the runtime's functions, as far as passing them on needs them.
 struct HookedDim3 {
@@ -21,11 +23,14 @@ namespace jaxkern {
 namespace {
 
 constexpr int kNotLoaded = 3;  // cudaErrorInitializationError
-constexpr int kDeviceToDevice = 3, kDefault = 4;
+constexpr int kHostToDevice = 1, kDeviceToDevice = 3, kDefault = 4;
+constexpr size_t kMostHostWrites = 64;
 void* const kLegacyStream = reinterpret_cast<void*>(1);
 
 std::atomic<CudaStream> given_stream{nullptr};
 std::atomic<int64_t> work{0}, unjoined{0};
+std::mutex host_writes_mutex;
+std::vector<HostWrite> host_writes;
 
 bool IsCapturing(CudaStream stream) {
   using Function = int (*)(CudaStream, int*);
@@ -45,8 +50,23 @@ void CountOn(CudaStream stream) {
   if (!ours) ++unjoined;
 }
 
-void CountCopy(int kind, CudaStream stream) {
+/// Only what the runtime knows as the device's is the device's.
+bool IsOnHost(const void* pointer) {
+  using Function = int (*)(void*, const void*);
+  static const auto function = reinterpret_cast<Function>(
+      CudaRuntimeFunction("cudaPointerGetAttributes"));
+  constexpr int kDevice = 2, kManaged = 3;  // cudaMemoryType
+  int attributes[64] = {};                  // the type comes first
+  return function != nullptr && function(attributes, pointer) == kCudaSuccess &&
+         attributes[0] != kDevice && attributes[0] != kManaged;
+}
+
+void CountCopy(const void* to, const void* from, size_t bytes, int kind,
+               CudaStream stream) {
   if (kind == kDeviceToDevice || kind == kDefault) CountOn(stream);
+  if (kind != kHostToDevice && (kind != kDefault || !IsOnHost(from))) return;
+  const std::lock_guard<std::mutex> lock(host_writes_mutex);
+  if (host_writes.size() < kMostHostWrites) host_writes.push_back({to, bytes});
 }
 
 /// Calls the real function of that name.
@@ -64,6 +84,8 @@ int Call(const char* name, std::atomic<void*>* function,
 void StartCounting(CudaStream given) {
   given_stream = given;
   work = unjoined = 0;
+  const std::lock_guard<std::mutex> lock(host_writes_mutex);
+  host_writes.clear();
 }
 
 }  // namespace jaxkern
@@ -125,13 +147,13 @@ JAXKERN_HOOK cudaMemsetAsync(void* to, int byte, size_t bytes, void* stream) {
 }
 
 JAXKERN_HOOK cudaMemcpy(void* to, const void* from, size_t bytes, int kind) {
-  CountCopy(kind, nullptr);
+  CountCopy(to, from, bytes, kind, nullptr);
   JAXKERN_PASS_ON("cudaMemcpy", to, from, bytes, kind);
 }
 
 JAXKERN_HOOK cudaMemcpyAsync(void* to, const void* from, size_t bytes, int kind,
                              void* stream) {
-  CountCopy(kind, stream);
+  CountCopy(to, from, bytes, kind, stream);
   JAXKERN_PASS_ON("cudaMemcpyAsync", to, from, bytes, kind, stream);
 }
 
@@ -162,7 +184,8 @@ namespace jaxkern {
 CudaWork CountedWork() {
   static const bool hooked = dlsym(RTLD_DEFAULT, "__cudaLaunchKernel") ==
                              reinterpret_cast<void*>(&__cudaLaunchKernel);
-  return {hooked ? work.load() : -1, unjoined};
+  const std::lock_guard<std::mutex> lock(host_writes_mutex);
+  return {hooked ? work.load() : -1, unjoined, host_writes};
 }
 
 }  // namespace jaxkern

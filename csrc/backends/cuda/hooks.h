@@ -7,8 +7,10 @@
 #define JAXKERN_BACKENDS_CUDA_HOOKS_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "backends/cuda/runtime.h"
+#include "backends/device.h"
 
 namespace jaxkern {
 
@@ -19,6 +21,7 @@ struct CudaWork {
   /// Of these, on streams that nothing has been made to wait for since. Work
   /// that is only being captured into a graph does not count at all.
   int64_t unjoined = 0;
+  std::vector<HostWrite> host_writes;  ///< by copies; the first of them
 };
 
 /// From now on; `given` is the stream that candidates get.

@@ -75,7 +75,7 @@ class FakeDevice final : public Device {
       measured->host_us += launch.host_us;
       measured->work = launch.work;
     }
-    for (const Snapshot& s : batch.snapshots) {
+    for (const Readback& s : batch.snapshots) {
       std::memcpy(s.to, s.from, s.bytes);
     }
     return {};

@@ -50,6 +50,42 @@ TEST(ABundleIsRead) {
   CHECK_EQ(y, 14.0f);
 }
 
+TEST(VariantsHaveTheShapesOfTheirCase) {
+  const TemporaryDirectory directory;
+  jaxkern::testing::WriteScaleVariants(directory);
+  const auto problem = ReadProblem(directory.path());
+  CHECK_EQ(problem->cases[0].variants(), 1);
+  const jaxkern::Case& timed = problem->cases[1];
+  CHECK_EQ(timed.variants(), 6);
+  CHECK_EQ(timed.variant(0).inputs[0].offset, timed.inputs[0].offset);
+  const jaxkern::Array& last = timed.variant(5).outputs[0];
+  CHECK_EQ(last.bytes, timed.outputs[0].bytes);
+  float y;
+  std::memcpy(&y, problem->expected.data() + last.offset + 8, sizeof y);
+  CHECK_EQ(y, 14.0f * 6);
+}
+
+TEST(AVariantOfAnotherShapeIsRefused) {
+  json problem = ScaleProblem();
+  problem["cases"][1]["variants"].push_back(problem["cases"][0]);
+  const TemporaryDirectory directory;
+  WriteScaleBundle(directory, problem);
+  CHECK_THROWS(ReadProblem(directory.path()), std::invalid_argument,
+               "case0.x.npy");
+}
+
+TEST(TheHashIsOfContents) {
+  const TemporaryDirectory one, same, other;
+  for (const auto* directory : {&one, &same, &other}) {
+    WriteScaleBundle(*directory);
+  }
+  other.Write("case1.y.npy", jaxkern::testing::FloatNpy({0, 1, 15}));
+  const std::string hash = jaxkern::ProblemHash(one.path());
+  CHECK_EQ(hash.size(), size_t{16});
+  CHECK_EQ(jaxkern::ProblemHash(same.path()), hash);
+  CHECK(jaxkern::ProblemHash(other.path()) != hash);
+}
+
 TEST(MalformedFieldsAreNamed) {
   CheckRefused("/format", 2, "/problem.json: format: expected 1, got 2");
   CheckRefused("/name", 3, "/problem.json: name: expected a string, got 3");

@@ -45,6 +45,8 @@ int RunsOutOfMemory(void**, void*) { return fake().last = 2; }
 extern "C" int __cudaLaunchKernel(void*, FakeDim3, FakeDim3, void**, size_t,
                                   void*);
 extern "C" int cudaStreamWaitEvent(void*, void*, unsigned);
+extern "C" int cudaMemcpy(void*, const void*, size_t, int);
+float elsewhere_array[2];
 char elsewhere;  // its address is a stream
 int LaunchOn(void* stream) {
   return __cudaLaunchKernel(nullptr, {1, 1, 3}, {1, 5, 1}, nullptr, 4, stream);
@@ -131,6 +133,22 @@ TEST(KernelsAreCountedByStream) {
            "2 1");
   CHECK_EQ(measure([](void**, void*) { return LaunchOn(&fake().capturing); }),
            "0 0");
+}
+
+TEST(CopiesFromTheHostAreListed) {
+  auto device = Fresh();
+  Measurement measured;
+  device->Measure({[](void**, void*) {
+                     float host[2] = {1, 2};
+                     cudaMemcpy(&elsewhere_array, host, 8, 1);
+                     return cudaMemcpy(host, &elsewhere_array, 8, 2);
+                   },
+                   {arguments},
+                   {}},
+                  Mode(), &measured);
+  CHECK_EQ(measured.host_writes.size(), size_t{1});
+  CHECK(measured.host_writes[0].to == &elsewhere_array);
+  CHECK_EQ(measured.host_writes[0].bytes, size_t{8});
 }
 
 TEST(AsynchronousFaultIsBlamedOnTheLaunchAndFatal) {
