@@ -247,6 +247,8 @@ def _secret_seed(bundles: pathlib.Path) -> int:
     finally:
       os.unlink(made)
   return int(path.read_text())
+
+
 def evaluate(
   task: Task | str | os.PathLike, source: str, device: str = "cpu", **options
 ) -> Result:

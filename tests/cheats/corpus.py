@@ -36,7 +36,7 @@ from jaxkern.tasks.task import Argument, Task
 
 DIRECTORY = pathlib.Path(__file__).parent
 # What the evaluator of this checkout has of the things that `needs` names.
-PROVIDED = frozenset({"protocol"})
+PROVIDED = frozenset({"protocol", "host_copies"})
 
 
 class Candidate(NamedTuple):
