@@ -2,8 +2,8 @@
 
 Builds tests/fuzz with clang's libFuzzer, AddressSanitizer and UBSan, and lets
 each fuzzer search for --minutes from the saved inputs. Findings are printed,
-kept in --out's folder and make the exit code 1; save them to tests/fuzz/corpus
-once they are understood, where ctest reads them again.
+kept in --build/findings and make the exit code 1; once they are understood,
+save them to tests/fuzz/corpus, where ctest reads them again.
 
 Needs clang++ with its runtime library (Debian: clang, libclang-rt-14-dev).
 """
@@ -39,7 +39,7 @@ def main():
   flags = parser.parse_args()
   environment = record.environment()
   build(flags.compiler, flags.build)
-  findings = flags.out.parent / "findings"
+  findings = flags.build / "findings"
   running = {
     name: start(flags.build, name, flags.minutes * 60, findings)
     for name in flags.fuzzers
