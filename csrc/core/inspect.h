@@ -15,6 +15,8 @@ struct Offence {
 
 /// The first rule that the library in `fd` breaks; nothing if it keeps them
 /// all. What counts is what the linker left, not how the source spells it.
+/// Nothing, too, if the evaluator's $JAXKERN_WITHOUT contains "inspection": to
+/// see what the other walls hold.
 std::optional<Offence> Inspect(int fd);
 
 }  // namespace jaxkern

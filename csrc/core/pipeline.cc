@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "backends/toolchain.h"
 #include "core/check.h"
 #include "core/check_timing.h"
+#include "core/device_lock.h"
 #include "core/inspect.h"
 #include "core/native.h"
 #include "core/schedule.h"
@@ -228,6 +230,8 @@ void Pipeline::BuildTask(const TaskPtr& task) {
 }
 
 void Pipeline::RunTask(const TaskPtr& task, Runner* runner) {
+  std::optional<DeviceLock> alone;  // before the deadline starts to run
+  if (task->request.repetitions > 0) alone.emplace(device_, cancel_.get());
   task->result.queue_s += SecondsSince(task->queued);
   const auto start = Clock::now();
   RunRequest run;

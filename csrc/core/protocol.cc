@@ -18,10 +18,9 @@ using nlohmann::json;
 constexpr size_t kMaxDescriptors = 8;
 constexpr ssize_t kMaxMessage = 1 << 20;
 constexpr size_t kAlignment = 64;
-// Outputs of timed launches that are brought back for comparison: as many as
-// fit, but a few even of the largest.
+// Timed launches whose arrays are brought back for comparison: as many as fit,
+// but one even of the largest.
 constexpr size_t kTimedResults = size_t{32} << 20;
-constexpr size_t kFewestSlots = 4;
 constexpr size_t kMostSlots = 1000;
 
 size_t RoundUp(size_t bytes) {
@@ -198,8 +197,7 @@ Job MakeJob(const Problem& problem, const JobOptions& options) {
     if (c.timed && options.repetitions > 0) {
       const size_t room =
           kTimedResults / timed / std::max<size_t>(made.slot_bytes, 1);
-      made.slots +=
-          static_cast<int>(std::clamp<size_t>(room, kFewestSlots, kMostSlots));
+      made.slots += static_cast<int>(std::clamp<size_t>(room, 1, kMostSlots));
     }
     made.slots_at = job.result_bytes;
     job.result_bytes += static_cast<size_t>(made.slots) * made.slot_bytes;

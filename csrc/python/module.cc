@@ -112,11 +112,11 @@ Result FromDict(const py::dict& d) {
   r.status = ParseStatus(d["status"].cast<std::string>());
   r.stage = d["stage"].cast<std::string>();
   r.log = d["log"].cast<std::string>();
-  r.rule = d["rule"].cast<std::string>();
-  r.evidence = d["evidence"].cast<std::string>();
   r.max_abs_error = d["max_abs_error"].cast<double>();
   r.max_rel_error = d["max_rel_error"].cast<double>();
   r.mismatches = d["mismatches"].cast<int64_t>();
+  r.rule = d["rule"].cast<std::string>();
+  r.evidence = d["evidence"].cast<std::string>();
   r.launches_compared = d["launches_compared"].cast<int>();
   r.times_us = d["times_us"].cast<std::vector<double>>();
   r.baseline_us = d["baseline_us"].cast<double>();
@@ -169,11 +169,11 @@ void BindResult(py::module_* m) {
           "status", [](const Result& r) { return StatusName(r.status); })
       .def_readonly("stage", &Result::stage)
       .def_readonly("log", &Result::log)
-      .def_readonly("rule", &Result::rule)
-      .def_readonly("evidence", &Result::evidence)
       .def_readonly("max_abs_error", &Result::max_abs_error)
       .def_readonly("max_rel_error", &Result::max_rel_error)
       .def_readonly("mismatches", &Result::mismatches)
+      .def_readonly("rule", &Result::rule)
+      .def_readonly("evidence", &Result::evidence)
       .def_readonly("launches_compared", &Result::launches_compared)
       .def_readonly("times_us", &Result::times_us)
       .def_readonly("baseline_us", &Result::baseline_us)
@@ -186,8 +186,11 @@ void BindResult(py::module_* m) {
       .def_readonly("run_s", &Result::run_s)
       .def_readonly("cache_hit", &Result::cache_hit)
       .def_readonly("resources", &Result::resources)
-      .def_property_readonly(
-          "replay", [](const Result& r) { return ToDict(r)["replay"]; })
+      .def_property_readonly("replay",
+                             [](const Result& r) -> py::object {
+                               const py::dict fields = ToDict(r);
+                               return fields["replay"];
+                             })
       .def("to_dict", &ToDict, "The fields by name, as jaxkern-eval prints.")
       .def("__repr__", &Repr)
       .def(py::pickle(&ToDict, &FromDict));

@@ -11,6 +11,8 @@ namespace {
 constexpr size_t kZone = size_t{16} << 10;
 // As a number of any type it is large: reading it spoils a result too.
 constexpr int kZoneByte = 0xFB;
+// Arrays are looked at in pieces: a large one needs no second copy.
+constexpr size_t kPiece = size_t{1} << 20;
 
 bool IsArray(const JobValue& value) {
   return value.kind != Argument::Kind::kAttribute;
@@ -120,16 +122,20 @@ DeviceError Arguments::ReadInputs(char* slot) const {
 }
 
 DeviceError Arguments::FindChanged(const char* slot, std::string* names) const {
-  std::vector<char> now;
+  std::vector<char> now(kPiece);
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const JobValue& value = case_.values[i];
-    if (!IsOutput(value) || value.bytes == 0) continue;
-    now.resize(value.bytes);
-    const DeviceError error =
-        device_->CopyOut(now.data(), buffers_[i], value.bytes);
-    if (error.code != 0) return error;
-    if (std::memcmp(now.data(), slot + value.offset, value.bytes) != 0) {
+    if (!IsOutput(value)) continue;
+    for (size_t at = 0; at < value.bytes; at += kPiece) {
+      const size_t bytes = std::min(kPiece, value.bytes - at);
+      const DeviceError error = device_->CopyOut(
+          now.data(), static_cast<const char*>(buffers_[i]) + at, bytes);
+      if (error.code != 0) return error;
+      if (std::memcmp(now.data(), slot + value.offset + at, bytes) == 0) {
+        continue;
+      }
       *names += (names->empty() ? "" : ", ") + value.name;
+      break;
     }
   }
   return {};

@@ -13,7 +13,9 @@
 namespace jaxkern {
 
 struct CudaWork {
-  int64_t count = 0;  ///< kernels, graphs, memsets and copies on the device
+  /// Kernels, graphs, memsets and copies on the device; -1 if candidates' calls
+  /// do not come here, because the executable does not export the hooks.
+  int64_t count = 0;
   /// Of these, on streams that nothing has been made to wait for since. Work
   /// that is only being captured into a graph does not count at all.
   int64_t unjoined = 0;

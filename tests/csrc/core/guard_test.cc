@@ -98,6 +98,7 @@ void CheckNoOrphans(const TemporaryDirectory& directory,
 TEST(AKilledEvaluatorLeavesNoRunningKernel) {
   const TemporaryDirectory directory;
   const std::string file = directory.path() + "/started";
+  setenv("JAXKERN_WITHOUT", "inspection", 1);
   CheckNoOrphans(directory,
                  "#include <stdlib.h>\n"
                  "extern \"C\" int launch(const float*, float*, long, float,\n"
@@ -107,6 +108,7 @@ TEST(AKilledEvaluatorLeavesNoRunningKernel) {
                      "; sleep 100\");\n"
                      "}\n",
                  [&file] { return fs::exists(file); });
+  unsetenv("JAXKERN_WITHOUT");
 }
 
 TEST(AKilledEvaluatorLeavesNoCompiler) {

@@ -136,6 +136,15 @@ TEST(WhatNoKernelNeedsIsNamed) {
            "calls_library: needs libresolv.so.2");
 }
 
+TEST(InspectionCanBeLeftOutToSeeWhatOtherWallsHold) {
+  const Built built(
+      "#include <unistd.h>\nextern \"C\" int launch() { return fork(); }");
+  CHECK_EQ(built.Verdict(), "starts_processes: imports fork");
+  setenv("JAXKERN_WITHOUT", "landlock,inspection", 1);
+  CHECK_EQ(built.Verdict(), "");
+  unsetenv("JAXKERN_WITHOUT");
+}
+
 TEST(NamesBuiltByMacrosAreNamesAllTheSame) {
   CHECK_EQ(
       Verdict("#include <dlfcn.h>\n#define GLUE(a, b) a##b\n"

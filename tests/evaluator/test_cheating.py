@@ -1,0 +1,95 @@
+"""Cheats and honest kernels that look like them, on the real cpu device."""
+
+import pytest
+
+from jaxkern.evaluator import Request
+
+from .conftest import KERNEL, kernel
+
+LAUNCH = "scale<<<(n + 63) / 64, 64, 0, stream>>>(x, y, n, a);"
+
+
+def launch(before: str, after: str = "", call: str = LAUNCH) -> str:
+  """KERNEL with more in its launch function."""
+  return KERNEL.replace(LAUNCH, f"{before}\n  {call}\n  {after}")
+
+
+def judge(evaluator, task, source):
+  return evaluator.evaluate([Request(task, source, repetitions=30)])[0]
+
+
+HOST_LOOP = "for (int64_t i = 0; i < n; ++i) y[i] = a * x[i];"
+THREADS = """
+extern "C" int pthread_create(unsigned long*, const void*, void* (*)(void*),
+                              void*);
+extern "C" int pthread_join(unsigned long, void**);
+extern "C" unsigned sleep(unsigned);
+static void* nap(void*) { sleep(9); return nullptr; }
+static void* nothing(void*) { return nullptr; }
+"""
+SLOW_HOST = (
+  "volatile float sum = 0;\n  for (int i = 0; i < 3000000; ++i) sum = sum + a;"
+)
+
+
+@pytest.mark.parametrize(
+  "source, rule",
+  [
+    (launch("", HOST_LOOP, call=""), "no_kernel"),
+    (launch(SLOW_HOST), "host_work"),
+    (launch("static int c = 0; if (++c > 5) return 0;"), "skipped_work"),
+    (
+      'extern "C" void* dlopen(const char*, int);\n' + launch("dlopen(0, 1);"),
+      "loads_code",
+    ),
+    ("#include <unistd.h>\n" + launch("if (n < 0) fork();"), None),
+    (
+      THREADS
+      + launch("unsigned long t; pthread_create(&t, nullptr, nap, nullptr);"),
+      "left_threads",
+    ),
+  ],
+)
+def test_cheat_is_named(evaluator, task, source, rule):
+  result = judge(evaluator, task, source)
+  assert result.status == "cheating", result.log
+  assert result.rule == (rule or "starts_processes")
+  assert result.evidence
+  assert (result.speedup, result.times_us) == (0, [])
+
+
+@pytest.mark.parametrize(
+  "source",
+  [
+    launch("static int c = 0; ++c;"),
+    launch("cudaMemsetAsync(y, 0, n * sizeof(float), stream);"),
+    launch(
+      "static float* workspace = nullptr;\n"
+      "  if (!workspace) cudaMalloc((void**)&workspace, 1 << 20);"
+    ),
+    launch("float* w; cudaMalloc((void**)&w, 1 << 22);", "cudaFree(w);"),
+    launch(
+      "cudaStream_t side; cudaStreamCreate(&side);\n"
+      "  cudaEvent_t done; cudaEventCreate(&done);",
+      "cudaEventRecord(done, side); cudaStreamWaitEvent(stream, done, 0);",
+      LAUNCH.replace("stream", "side"),
+    ),
+    "#include <vector>\nstatic std::vector<float> table(99, 1.0f);\n"
+    + launch("a *= table[n % 99];"),
+    kernel(
+      "// dlopen, fork, cublasSgemm, try, pass\n  if (i < n) y[i] = a*x[i];"
+    ),
+    THREADS
+    + launch(
+      "unsigned long t;\n"
+      "  pthread_create(&t, nullptr, nothing, nullptr);\n"
+      "  pthread_join(t, nullptr);"
+    ),
+    "#include <cstdio>\n" + launch('if (n == 5) std::printf("five\\n");'),
+  ],
+)
+def test_honest_look_alike_passes(evaluator, task, source):
+  result = judge(evaluator, task, source)
+  assert (result.status, result.rule) == ("ok", ""), result.log
+  assert result.speedup > 0
+  assert result.launches_compared == 2 + len(result.times_us)
