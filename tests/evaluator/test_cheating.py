@@ -19,7 +19,6 @@ def judge(evaluator, task, source):
 
 
 HOST_LOOP = "for (int64_t i = 0; i < n; ++i) y[i] = a * x[i];"
-# The cpu device's clock() and <time.h>'s do not agree, so no <thread> here.
 THREADS = """
 extern "C" int pthread_create(unsigned long*, const void*, void* (*)(void*),
                               void*);
@@ -48,7 +47,10 @@ SLOW_HOST = (
       "host_work",
     ),
     (launch("static int c = 0; if (++c > 5) return 0;"), "skipped_work"),
-    ("#include <dlfcn.h>\n" + launch("dlopen(0, 1);"), "loads_code"),
+    (
+      'extern "C" void* dlopen(const char*, int);\n' + launch("dlopen(0, 1);"),
+      "loads_code",
+    ),
     ("#include <unistd.h>\n" + launch("if (n < 0) fork();"), None),
     (
       THREADS

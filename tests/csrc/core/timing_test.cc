@@ -275,9 +275,9 @@ TEST(BatchesAreComparedToo) {
 
 TEST(WhatTheLinkerLeftIsInspectedBeforeItRuns) {
   Fixture f;
-  const Result result =
-      f.Evaluate(f.Kernel("  static void* library = dlopen(\"libm.so.6\", 1);",
-                          "", "#include <dlfcn.h>\n"));
+  const Result result = f.Evaluate(
+      f.Kernel("  static void* library = dlopen(\"libm.so.6\", 1);", "",
+               "extern \"C\" void* dlopen(const char*, int);\n"));
   CheckCheat(result, "loads_code", "imports dlopen");
   CHECK_EQ(result.stage, "link");
   CHECK_EQ(result.launches_compared, 0);
