@@ -61,7 +61,7 @@ def test_what_is_left_out_is_said_and_the_rest_works(
 def test_command_line_takes_budget_and_fresh_process(task, cache_dir, tmp_path):
   write_bundle(task, tmp_path / "bundle")
   flags = [f"--bundle={tmp_path / 'bundle'}", f"--cache_dir={cache_dir}", "-"]
-  done = jaxkern_eval("--fresh_process=1", *flags, stdin=KERNEL)
+  done = jaxkern_eval("--fresh_process=true", *flags, stdin=KERNEL)
   assert '"status":"ok"' in done.stdout
   assert "; sandbox: " in done.stderr
   done = jaxkern_eval("--memory_bytes=5", *flags, stdin=KERNEL)

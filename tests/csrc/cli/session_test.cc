@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -85,12 +84,8 @@ struct Fixture {
     return line;
   }
 
-  /// A source whose compiler waits for text that never comes.
   std::string EndlessSource() const {
-    const std::string fifo = bundle.path() + "/header";
-    mkfifo(fifo.c_str(), 0600);
-    setenv("JAXKERN_TEST_INCLUDE", bundle.path().c_str(), 1);
-    return "#include \"header\"\n";
+    return jaxkern::testing::EndlessSource(bundle);
   }
 
   Session::Ended Join() {

@@ -2,6 +2,9 @@
 #ifndef JAXKERN_TESTS_CORE_BUNDLE_H_
 #define JAXKERN_TESTS_CORE_BUNDLE_H_
 
+#include <sys/stat.h>
+
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -81,6 +84,14 @@ inline void WriteScaleVariants(const TemporaryDirectory& directory) {
         {{"inputs", {{"x", x}}}, {"outputs", {{"y", y}}}});
   }
   WriteScaleBundle(directory, problem);
+}
+
+/// A source whose compiler waits for text that never comes. The fake toolchain
+/// finds its header in the directory: a candidate may not name a path.
+inline std::string EndlessSource(const TemporaryDirectory& directory) {
+  mkfifo((directory.path() + "/header").c_str(), 0600);
+  setenv("JAXKERN_TEST_INCLUDE", directory.path().c_str(), 1);
+  return "#include \"header\"\n";
 }
 
 }  // namespace jaxkern::testing

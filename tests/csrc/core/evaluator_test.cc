@@ -15,6 +15,7 @@ using jaxkern::Request;
 using jaxkern::Result;
 using jaxkern::Status;
 using jaxkern::testing::CheckVerdict;
+using jaxkern::testing::EndlessSource;
 using jaxkern::testing::Fixture;
 using jaxkern::testing::kScaleKernel;
 
@@ -185,7 +186,7 @@ TEST(AnEndlessKernelIsATimeout) {
 
 TEST(AnEndlessCompilationIsATimeout) {
   Fixture f;
-  Request request = f.MakeRequest(f.EndlessSource());
+  Request request = f.MakeRequest(EndlessSource(f.bundle));
   request.compile_timeout_s = 0.5;
   CheckVerdict(f.evaluator->Evaluate({request})[0], Status::kTimeout, "compile",
                "compiling took longer than 0.5 s");
@@ -232,7 +233,7 @@ TEST(SubmittedRequestsComeBackWithTheirTickets) {
 
 TEST(NextGivesUpInTime) {
   Fixture f;
-  f.evaluator->Submit(f.MakeRequest(f.EndlessSource()));
+  f.evaluator->Submit(f.MakeRequest(EndlessSource(f.bundle)));
   CHECK(!f.evaluator->Next(0.05));
 }
 

@@ -4,8 +4,6 @@
 #ifndef JAXKERN_TESTS_CORE_FIXTURE_H_
 #define JAXKERN_TESTS_CORE_FIXTURE_H_
 
-#include <sys/stat.h>
-
 #include <memory>
 #include <string>
 
@@ -60,14 +58,6 @@ struct Fixture {
 
   Result Evaluate(const std::string& source) {
     return evaluator->Evaluate({MakeRequest(source)})[0];
-  }
-
-  /// A source whose compiler waits for text that never comes.
-  std::string EndlessSource() const {
-    const std::string fifo = bundle.path() + "/header";
-    mkfifo(fifo.c_str(), 0600);
-    setenv("JAXKERN_TEST_INCLUDE", bundle.path().c_str(), 1);
-    return "#include \"header\"\n";
   }
 
   TemporaryDirectory bundle, cache;

@@ -1,6 +1,4 @@
 // Submissions with a function to call, and what is abandoned.
-#include <sys/stat.h>
-
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -15,6 +13,7 @@ using jaxkern::Options;
 using jaxkern::Request;
 using jaxkern::Result;
 using jaxkern::Status;
+using jaxkern::testing::EndlessSource;
 using jaxkern::testing::kScaleKernel;
 using jaxkern::testing::TemporaryDirectory;
 using jaxkern::testing::WriteScaleBundle;
@@ -25,7 +24,6 @@ namespace {
 struct Fixture {
   Fixture() {
     WriteScaleBundle(bundle);
-    mkfifo((bundle.path() + "/header").c_str(), 0600);
     Options options;
     options.cache_dir = cache.path();
     options.compile_workers = 1;
@@ -41,8 +39,7 @@ struct Fixture {
 
   /// Keeps the compiler busy for half a second.
   Request Blocker() const {
-    Request request =
-        MakeRequest("#include \"" + bundle.path() + "/header\"\n");
+    Request request = MakeRequest(EndlessSource(bundle));
     request.compile_timeout_s = 0.5;
     return request;
   }
