@@ -147,6 +147,7 @@ def _elements(name, summary, operands, draw, compute, baseline) -> Task:
     summary=summary,
     arguments=tuple(arguments),
     cases=tuple({"n": n} for n in (1, 31, 257, 1000, 65537)),
+    hidden=(),
     timed=(4,),
     make_inputs=draw,
     reference=lambda inputs, attributes: {"y": compute(**inputs)},
