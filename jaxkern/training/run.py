@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from ml_collections import ConfigDict
 
 from jaxkern import config as configs
@@ -87,7 +88,7 @@ def run(config: ConfigDict, workdir: str | os.PathLike, name: str) -> dict:
 
     def judge(params: Any, label: str) -> dict[str, dict]:
       rates = {}
-      for what, tasks in held_out(config.evaluation).items():
+      for what, tasks in held_out(config).items():
         with clock.stage(label):
           records = evaluation.evaluate_policy(
             sampler(params, config.evaluation.temperature),
@@ -123,7 +124,7 @@ def run(config: ConfigDict, workdir: str | os.PathLike, name: str) -> dict:
       with clock.stage("rl"):
         params = rl.train(
           sampler(params, config.rl_temperature),
-          names,
+          practised(config),
           evaluate,
           workdir / "rl",
           metrics,
@@ -151,17 +152,20 @@ def run(config: ConfigDict, workdir: str | os.PathLike, name: str) -> dict:
   return summary
 
 
-def held_out(evaluation_config: ConfigDict) -> dict[str, list[Task]]:
-  """What a policy is judged on: what it practises on sizes it never met, and
+def practised(config: ConfigDict) -> list[str]:
+  """The training tasks that reinforcement is about: a seed's random choice."""
+  names = suite.names(split="train")
+  rng = np.random.default_rng((config.seed, 3))
+  return [names[i] for i in sorted(rng.permutation(len(names))[: config.tasks])]
+
+
+def held_out(config: ConfigDict) -> dict[str, list[Task]]:
+  """What a policy is judged on: the practised tasks on sizes it never met, and
   tasks it never met."""
-  sizes, tasks = evaluation_config.new_sizes, evaluation_config.new_tasks
-  practised = suite.names(split="train")
-  chosen = practised[:: max(1, len(practised) // sizes.tasks)][: sizes.tasks]
+  test = suite.names(split="test")[: config.evaluation.new_tasks.tasks]
   return {
-    "new_sizes": [with_hidden_sizes(suite.get(name)) for name in chosen],
-    "new_tasks": [
-      suite.get(name) for name in suite.names(split="test")[: tasks.tasks]
-    ],
+    "new_sizes": [with_hidden_sizes(suite.get(n)) for n in practised(config)],
+    "new_tasks": [suite.get(name) for name in test],
   }
 
 
@@ -182,7 +186,7 @@ def table(summary: dict) -> str:
     [
       *lines,
       "% of kernels that passed by that turn, with 95 % intervals; before and",
-      "after reinforcement. New sizes: training tasks on sizes never run in "
+      "after reinforcement. New sizes: practised tasks on sizes never run in "
       f"training, {summary['after']['n']} kernels.",
       "New tasks: tasks in no part of the training, "
       f"{summary['new_tasks']['after']['n']} kernels. "
