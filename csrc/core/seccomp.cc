@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -147,8 +148,9 @@ constexpr int kDenied[] = {
 };
 
 // Where only a driver's processes get through: anonymous files evade the limit
-// on memory.
-constexpr int kDeniedWithoutDriver[] = {SYS_memfd_create, 447 /*memfd_secret*/};
+// on memory, the others the rules on executable memory.
+constexpr int kDeniedWithoutDriver[] = {SYS_memfd_create, 447 /*memfd_secret*/,
+                                        SYS_pkey_mprotect, SYS_personality};
 
 constexpr int kLastKnown = 462;  // mseal; the newest when this was written
 
@@ -239,6 +241,23 @@ void AddRefusedValues(Filter* filter, int number, int argument,
   });
 }
 
+/// Code comes from libraries and stays as it is: no memory that was written is
+/// executed, the loaded code that runs and times a candidate included.
+void AddCodeIsConstant(Filter* filter) {
+  filter->For(SYS_mprotect, [&] {
+    filter->LoadArgument(2);
+    filter->ReturnUnlessSet(PROT_EXEC, Filter::kAllow);
+    filter->Return(Filter::Fail(EPERM));
+  });
+  filter->For(SYS_mmap, [&] {
+    filter->LoadArgument(2);
+    filter->ReturnUnlessSet(PROT_EXEC, Filter::kAllow);
+    filter->LoadArgument(3);
+    filter->ReturnUnlessSet(MAP_ANONYMOUS, Filter::kAllow);
+    filter->Return(Filter::Fail(EPERM));
+  });
+}
+
 /// Calls that name a process first: 0 or ourselves.
 void AddOwnProcess(Filter* filter, int number) {
   filter->For(number, [&] {
@@ -278,6 +297,7 @@ Filter MakeFilter(bool driver) {
       filter.ReturnIfEqual(static_cast<uint32_t>(number), Filter::Fail(EPERM));
     }
     AddOwnProcess(&filter, SYS_sched_setaffinity);
+    AddCodeIsConstant(&filter);
   }
   AddOwnProcess(&filter, SYS_prlimit64);
   // Signals sent by way of a descriptor's owner; typing into a terminal.

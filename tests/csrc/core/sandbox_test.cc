@@ -152,6 +152,21 @@ TEST(WhatALibraryMayTryFailsOnly) {
            EPERM);
 }
 
+TEST(WhatWasWrittenIsNotExecuted) {
+  if (!HasSeccomp()) return;
+  const auto map = [](int protection) {
+    return mmap(nullptr, 4096, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  };
+  const auto attempt = [&] {
+    void* page = map(PROT_READ | PROT_WRITE);
+    if (page == MAP_FAILED || mprotect(page, 4096, PROT_READ) != 0) return 1;
+    if (map(PROT_READ | PROT_EXEC) != MAP_FAILED) return 2;
+    return Error(mprotect(page, 4096, PROT_READ | PROT_EXEC));
+  };
+  CHECK_EQ(Try(attempt), EPERM);
+  CHECK_EQ(Try(attempt, nullptr, /*driver=*/true), 2);
+}
+
 TEST(ADriverMayHaveAnonymousFiles) {
   CHECK_EQ(Try([] { return Error(memfd_create("x", 0)); }, nullptr, true), 0);
 }
