@@ -23,6 +23,8 @@ import record
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FUZZERS = ("problem", "request_line", "rewrite")
+# Inputs that the tests hold already.
+SEEDS = {"rewrite": [ROOT / "tests/conformance"]}
 SANITIZE = "address,undefined"
 
 
@@ -98,6 +100,7 @@ def start(
       directory / "fuzz" / f"fuzz_{name}",
       place / "corpus",
       ROOT / "tests/fuzz/corpus" / name,
+      *SEEDS.get(name, []),
       f"-dict={ROOT}/tests/fuzz/{name}.dict",
       f"-artifact_prefix={place}/findings/",
       f"-max_total_time={round(seconds)}",

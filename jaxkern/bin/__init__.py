@@ -1,5 +1,6 @@
 """Command-line programs; nothing imports them."""
 
+import ast
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -28,7 +29,10 @@ def run(main: Callable[[Sequence[str]], None]) -> None:
     except BrokenPipeError:  # The reader, e.g. `head`, has seen enough.
       os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, OSError) as error:
-      _refuse(" ".join(str(error).split()))
+      # The system's own complaints are a number and a name in quotes.
+      system = isinstance(error, OSError) and error.filename is not None
+      text = f"{error.filename}: {error.strerror}" if system else str(error)
+      _refuse(" ".join(text.split()))
 
   app.run(guarded, flags_parser=_parse)
 
@@ -39,7 +43,15 @@ def _parse(argv: Sequence[str]) -> list[str]:
     return flags.FLAGS(argv)
   except (flags.Error, ValueError, LookupError, AttributeError, OSError) as e:
     lines = str(e.args[0] if e.args else e).strip().splitlines()
-    _refuse(lines[-1].strip() if lines else type(e).__name__)
+    _refuse(_unquoted(lines[-1].strip()) if lines else type(e).__name__)
+
+
+def _unquoted(text: str) -> str:
+  """A KeyError's message arrives as a literal, line breaks escaped."""
+  try:
+    return " ".join(str(ast.literal_eval(text)).split())
+  except (ValueError, SyntaxError):
+    return text
 
 
 def _refuse(message: str) -> NoReturn:

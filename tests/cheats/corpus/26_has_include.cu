@@ -4,7 +4,7 @@
 // device: both
 // expect: cheating
 // rule: include
-#if __has_include("/root/.ssh/id_rsa")
+#if __has_include("/home/user/.ssh/id_rsa")
 #error found
 #endif
 __global__ void add_relu(const float* x, const float* z, float* y, int64_t n) {

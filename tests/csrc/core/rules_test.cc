@@ -38,7 +38,7 @@ TEST(HeadersArePathless) {
        "#define F \"/etc/passwd\"\n#define H F\n#include H\n",
        "#include STRING(x)\n", "/\\\n/ /*\n#include </etc/passwd>\n//*/",
        "#if __has_include(\"/etc/shadow\")\n#endif\n",
-       "#if defined(A) || __has_include(</root/x>)\n#endif",
+       "#if defined(A) || __has_include(</home/x>)\n#endif",
        "#define FR\nauto a = FR\"(\";\n#include </x>\n//)\";"});
   CheckRule("", {"#include <cuda_runtime.h>", "#include \"cuda_fp16.h\"",
                  "#include <algorithm>", "#include \"helper_cuda.h\"",
