@@ -116,10 +116,16 @@ def test_generate_prints_a_kernel_and_its_evaluation(rundir):
 @pytest.mark.parametrize(
   "arguments, said",
   [
-    (["--config=configs/leap.py:tiny", "--config.rl.stepz=1"], "stepz"),
+    (
+      ["--config=configs/leap.py:tiny", "--config.rl.stepz=1"],
+      "error: 'stepz' Did you mean \"steps\"",
+    ),
+    (
+      ["--config=configs/leap.py:tiny", "--workdir=/proc/x"],
+      "error: /proc/x: No such file or directory",
+    ),
     (["--config=configs/leap.py:tiny"], "workdir"),
     (["--config=configs/leap.py:large", "--workdir=x"], "large"),
-    (["--config=configs/leap.py:tiny", "--workdir=/proc/x"], "/proc/x"),
   ],
 )
 def test_misuse_is_one_line_and_a_nonzero_exit(arguments, said):
@@ -131,7 +137,7 @@ def test_misuse_is_one_line_and_a_nonzero_exit(arguments, said):
   )
   assert done.returncode != 0
   assert "Traceback" not in done.stderr
-  assert said in done.stderr.strip().splitlines()[-1] or said in done.stderr
+  assert said in done.stderr.strip().splitlines()[-1]
 
 
 def test_another_config_in_the_same_directory_is_refused(rundir):
