@@ -3,8 +3,9 @@
 #
 #   benchmarks/h200.sh wheels   on a host with network and pip: puts into .whl/
 #                               what the GPU host's Python lacks
-#   benchmarks/h200.sh          on the GPU host: builds, tests, measures; JSON
-#                               files in $OUT (default: build/h200), a table last
+#   benchmarks/h200.sh [STEP..] on the GPU host: builds, tests, measures; JSON
+#                               files in $OUT (default: build/h200), a table last.
+#                               Steps: those of STEPS below; default: all
 #
 # The GPU host needs Python 3.12 with jax, flax, optax, orbax-checkpoint,
 # tokenizers, matplotlib, jinja2, tqdm, pytest, pybind11, scikit-build-core,
@@ -15,6 +16,8 @@ ROOT=$PWD
 OUT=${OUT:-$ROOT/build/h200}
 WORK=${WORK:-/tmp/jaxkern-h200}
 VENV=$WORK/venv
+LIMIT=${LIMIT:-600} # Seconds, of one measurement.
+STEPS=(ctest pytest conformance cheats throughput fault_storm repeatability)
 
 wheels() {
   mkdir -p .whl
@@ -60,6 +63,12 @@ step() {
   return $status
 }
 
+limited() {
+  local name=$1
+  shift
+  step "$name" timeout -k 5 "$LIMIT" "$@"
+}
+
 # An environment of our own that also sees the packages of the host's python3.
 prepare() {
   python3 -m venv --without-pip "$VENV" &&
@@ -89,6 +98,38 @@ hardware() {
   nproc
 }
 
+measure() {
+  local bench=$ROOT/benchmarks device
+  case $1 in
+    ctest) limited ctest ctest --test-dir "$WORK/cpp" --output-on-failure -j 4 ;;
+    pytest)
+      limited pytest python3 -m pytest -q -p no:cacheprovider \
+        --rootdir "$ROOT" -c "$ROOT/pyproject.toml" "$ROOT/tests/evaluator"
+      ;;
+    conformance)
+      limited conformance_cpu python3 "$bench/conformance.py" \
+        --device=cpu --out="$OUT/conformance_cpu.json"
+      limited conformance_cuda python3 "$bench/conformance.py" \
+        --device=cuda --out="$OUT/conformance_cuda.json" \
+        --compare="$OUT/conformance_cpu.json"
+      ;;
+    throughput)
+      for device in cuda cpu; do
+        limited "throughput_$device" python3 "$bench/throughput.py" \
+          --device="$device" --out="$OUT/throughput_$device.json"
+      done
+      ;;
+    fault_storm)
+      limited fault_storm python3 "$bench/fault_storm.py" \
+        --device=cuda --cached --out="$OUT/fault_storm_cuda.json"
+      ;;
+    cheats | repeatability)
+      limited "$1" python3 "$bench/$1.py" \
+        --device=cuda --out="$OUT/$1_cuda.json"
+      ;;
+  esac
+}
+
 main() {
   mkdir -p "$OUT" "$WORK"
   OUT=$(cd "$OUT" && pwd)
@@ -103,24 +144,11 @@ main() {
   step build libraries &
   step module module
   wait
-  step ctest ctest --test-dir "$WORK/cpp" --output-on-failure -j 4
+  # Elsewhere, so that the installed package is not hidden by the checkout's.
   cd "$WORK" || return 1
-  step pytest python3 -m pytest -q -p no:cacheprovider \
-    --rootdir "$ROOT" -c "$ROOT/pyproject.toml" \
-    "$ROOT/tests/evaluator" "$ROOT/tests/test_tokenizer.py"
-  step conformance_cpu python3 "$ROOT/benchmarks/conformance.py" \
-    --device=cpu --out="$OUT/conformance_cpu.json"
-  step conformance_cuda python3 "$ROOT/benchmarks/conformance.py" \
-    --device=cuda --out="$OUT/conformance_cuda.json" \
-    --compare="$OUT/conformance_cpu.json"
-  for device in cuda cpu; do
-    step "throughput_$device" python3 "$ROOT/benchmarks/throughput.py" \
-      --device="$device" --out="$OUT/throughput_$device.json"
-  done
-  step fault_storm python3 "$ROOT/benchmarks/fault_storm.py" \
-    --device=cuda --cached --out="$OUT/fault_storm_cuda.json"
-  step repeatability python3 "$ROOT/benchmarks/repeatability.py" \
-    --device=cuda --out="$OUT/repeatability_cuda.json"
+  local name
+  [ $# -gt 0 ] || set -- "${STEPS[@]}"
+  for name in "$@"; do measure "$name"; done
   echo
   cat "$WORK/table"
   ! grep -q FAILED "$WORK/table"
@@ -128,9 +156,13 @@ main() {
 
 case ${1:-} in
   wheels) wheels ;;
-  '') main ;;
   *)
-    echo "usage: $0 [wheels]" >&2
-    exit 2
+    for name in "$@"; do
+      [[ " ${STEPS[*]} " == *" $name "* ]] || {
+        echo "$0: expected wheels or of ${STEPS[*]}, got $name" >&2
+        exit 2
+      }
+    done
+    main "$@"
     ;;
 esac
