@@ -85,9 +85,18 @@ TEST(WhatIsNoResultIsRefusedWithTheField) {
   CHECK_THROWS(FromJson("{}"), std::invalid_argument,
                "status: expected a value, got nothing");
   const std::pair<const char*, json> wrong[] = {
-      {"status", "good"}, {"stage", 1},        {"mismatches", "x"},
-      {"times_us", 1.5},  {"speedup", true},   {"cache_hit", 1},
-      {"resources", 3},   {"times_us", {"x"}},
+      {"status", "good"},
+      {"stage", 1},
+      {"mismatches", "x"},
+      {"times_us", 1.5},
+      {"speedup", true},
+      {"cache_hit", 1},
+      {"resources", 3},
+      {"times_us", {"x"}},
+      {"mismatches", 1.5},
+      {"mismatches", ~uint64_t{0}},
+      {"launches_compared", int64_t{1} << 31},
+      {"launches_compared", -(int64_t{1} << 31) - 1},
   };
   for (const auto& [field, value] : wrong) {
     json object = json::parse(ToJson(MakeResult()));
@@ -96,9 +105,12 @@ TEST(WhatIsNoResultIsRefusedWithTheField) {
                  std::string(field) + ": expected ");
   }
   json object = json::parse(ToJson(MakeResult()));
-  object["replay"]["seed"] = "12x";
-  CHECK_THROWS(FromJson(object.dump()), std::invalid_argument,
-               "seed: expected a string of decimal digits, got \"12x\"");
+  for (const std::string seed : {"12x", "18446744073709551616"}) {
+    object["replay"]["seed"] = seed;
+    CHECK_THROWS(FromJson(object.dump()), std::invalid_argument,
+                 "seed: expected decimal digits of at most 64 bits, got \"" +
+                     seed + "\"");
+  }
 }
 
 int main() { return jaxkern::testing::RunTests(); }
