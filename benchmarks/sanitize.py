@@ -36,7 +36,7 @@ def main():
     "--sanitizers", nargs="+", default=["address,undefined", "thread"]
   )
   parser.add_argument("--jobs", default="2")
-  parser.add_argument("--tests", default="", help="a regular expression")
+  parser.add_argument("--tests", default=".", help="a regular expression")
   parser.add_argument("--build", default=ROOT / "build", type=pathlib.Path)
   parser.add_argument(
     "--out",
