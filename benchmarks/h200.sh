@@ -17,7 +17,7 @@ OUT=${OUT:-$ROOT/build/h200}
 WORK=${WORK:-/tmp/jaxkern-h200}
 VENV=$WORK/venv
 LIMIT=${LIMIT:-600} # Seconds, of one measurement.
-STEPS=(ctest pytest conformance cheats throughput fault_storm repeatability)
+STEPS=(ctest pytest conformance cheats throughput fault_storm timing)
 
 wheels() {
   mkdir -p .whl
@@ -123,7 +123,7 @@ measure() {
       limited fault_storm python3 "$bench/fault_storm.py" \
         --device=cuda --cached --out="$OUT/fault_storm_cuda.json"
       ;;
-    cheats | repeatability)
+    cheats | timing)
       limited "$1" python3 "$bench/$1.py" \
         --device=cuda --out="$OUT/$1_cuda.json"
       ;;

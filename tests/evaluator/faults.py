@@ -128,7 +128,7 @@ FAULTS = {
     "for (volatile int go = 1; go;) {}", "timeout", run_timeout_s=1.0
   ),
   "endless_in_kernel": _in_kernel(
-    "for (volatile int go = 1; go;) {}", "timeout", run_timeout_s=1.0
+    "while (clock64() != 1) {}", "timeout", run_timeout_s=1.0
   ),
   "asleep": _on_host("while (true) sleep(9);", "timeout", run_timeout_s=1.0),
   "output_flood": _on_host(
@@ -219,7 +219,7 @@ FAULTS = {
     "scale<<<1, 2048, 0, stream>>>(x, y, n, a);\n"
     "  if (int e = cudaGetLastError()) return e;",
     "launch_error",
-    "cudaErrorInvalidConfiguration",
+    "cudaErrorInvalid",  # Configuration; on cuda 13.0 Value
     before="__global__ void scale(const float*, float*, int64_t, float);",
   ),
 }

@@ -115,6 +115,7 @@ def judge(kind: str, candidate: Candidate, result) -> str:
 def collect(evaluator: Evaluator, bundle: str, candidates, distinct) -> dict:
   """Submits all candidates and takes their results as they come."""
   wrong, seen, resident, tickets = [], collections.Counter(), [], {}
+  seconds = collections.Counter()
   for i, (kind, candidate) in enumerate(candidates):
     # Candidates differ, so that none is answered along with another.
     source = candidate.source + (f"// {i}\n" if distinct else "")
@@ -125,6 +126,7 @@ def collect(evaluator: Evaluator, bundle: str, candidates, distinct) -> dict:
     ticket, result = done
     kind, candidate = tickets.pop(ticket)
     seen[f"{kind}: {result.status}"] += 1
+    seconds[kind] += result.run_s
     if problem := judge(kind, candidate, result):
       wrong.append(problem)
     if seen.total() % max(len(candidates) // 20, 1) == 0:
@@ -134,6 +136,7 @@ def collect(evaluator: Evaluator, bundle: str, candidates, distinct) -> dict:
     "lost": len(tickets),
     "resident_kb": resident,
     "results": dict(sorted(seen.items())),
+    "run_seconds": dict(seconds.most_common()),
   }
 
 
