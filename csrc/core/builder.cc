@@ -65,7 +65,8 @@ bool RanOutOfMemory(const std::string& output) {
 
 bool IsLinkFailure(const std::string& output) {
   return ContainsAny(
-      output, {"ld returned", "undefined reference", "multiple definition"});
+      output, {"ld returned", "undefined reference", "multiple definition",
+               "Unresolved extern function"});
 }
 
 std::optional<std::string> ReadFile(const std::string& path) {

@@ -30,7 +30,7 @@ constexpr bool kLimitMemory = false;  // their shadows reserve terabytes
 constexpr bool kLimitMemory = true;
 #endif
 constexpr int64_t kCpuWorkerFile = int64_t{64} << 20;
-constexpr int64_t kCudaWorkerHostMemory = int64_t{16} << 30;
+constexpr int64_t kCudaWorkerHostMemory = int64_t{4} << 30;
 constexpr int kCpuWorkerDescriptors = 64;
 constexpr int kCudaWorkerDescriptors = 1024;
 

@@ -118,7 +118,6 @@ FileAccess WorkerAccess(const std::string& scratch, bool driver) {
     for (const char* path : {"/sys", "/etc", "/run/nvidia-persistenced"}) {
       access.readable.push_back(path);
     }
-    access.writable.push_back("/dev/shm");
     std::error_code none;
     for (const auto& entry : fs::directory_iterator("/dev", none)) {
       const std::string name = entry.path().filename();

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kWarmup = 2;
 constexpr int kTurn = 5;  // samples before the other contestant's turn
 constexpr size_t kFewestSamples = 10;
-constexpr double kBatchUs = 40;  // what events resolve well
+constexpr double kBatchUs = 100;  // what surrounds a batch takes some 2 us
 constexpr size_t kBatchBytes = size_t{256} << 20;
 constexpr int kAudits = 3;
 // A synchronise that finds nothing to wait for takes microseconds; the least of

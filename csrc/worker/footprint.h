@@ -10,14 +10,11 @@ namespace jaxkern {
 
 /// What a candidate may leave behind in this process.
 struct Footprint {
-  int threads = 0;  ///< see CountThreads
+  int threads = 0;  ///< that are not the device's own
   int descriptors = 0;
   int files = 0;           ///< in the working directory
   int64_t free_bytes = 0;  ///< on the device
 };
-
-/// Threads of this process that are not known to be the device's own.
-int CountThreads(const Device& device);
 
 Footprint TakeFootprint(Device* device);
 

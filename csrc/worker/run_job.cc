@@ -12,7 +12,6 @@
 #include "core/schedule.h"
 #include "worker/arguments.h"
 #include "worker/case_timer.h"
-#include "worker/footprint.h"
 #include "worker/judge.h"
 #include "worker/library.h"
 
@@ -74,11 +73,9 @@ class JobRun {
   /// Nobody may stay behind, as far as the device knows its own threads.
   Event CheckThreads() const {
     const Device& device = *context_.device;
-    if (device.Threads() < 0 || CountThreads(device) <= threads_) {
-      return Event();
-    }
+    if (device.OtherThreads() <= threads_) return Event();
     std::this_thread::sleep_for(kGrace);  // the kernel takes its time, too
-    const int more = CountThreads(device) - threads_;
+    const int more = device.OtherThreads() - threads_;
     if (more <= 0) return Event();
     return Cheating("left_threads",
                     std::to_string(more) +
@@ -149,7 +146,7 @@ Event RunLoaded(const JobContext& context, int threads, Entry entry,
 /// is nothing for them to work on.
 Event Load(Device* device, const Job& job, std::vector<Fd> memory,
            int channel) {
-  const int threads = CountThreads(*device);
+  const int threads = device->OtherThreads();
   const Library library(*device, std::move(memory[0]));
   if (library.entry() == nullptr) {
     return Failed(Status::kLinkError, library.error());

@@ -1,10 +1,18 @@
 """The evaluator over the cuda device; skipped without a GPU."""
 
+import pathlib
+import re
+import sys
+
+import numpy as np
 import pytest
 
 from jaxkern.evaluator import Evaluator, Request
 
 from .conftest import KERNEL, kernel
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "cheats"))
+import corpus  # noqa: E402
 
 ILLEGAL = kernel("y[i + (1LL << 40)] = a * x[i];")
 ENDLESS = kernel("while (clock64() != 1) {}")
@@ -49,6 +57,33 @@ def test_timed_kernel_is_as_fast_as_its_baseline(cuda, task):
   assert result.launches_compared >= 2 + len(result.times_us)
   assert all(0 < t < 1000 for t in result.times_us)
   assert 0.5 < result.speedup < 2
+
+
+def test_what_a_candidate_keeps_in_the_cache_is_flushed(cuda):
+  """Cheat 28 of the corpus against itself without the wish to persist."""
+  cheat = next(
+    c for c in corpus.candidates() if c.name == "28_persisting_cache"
+  ).source()
+  honest = re.sub(r"  cuda(DeviceSet|StreamSet|StreamAttr)[^;]*;\n", "", cheat)
+  honest = re.sub(r"  window\.[^;]*;\n", "", honest)
+  assert "window" not in honest
+  task = corpus.task("softmax")
+  results = cuda.evaluate(
+    [Request(task, text, repetitions=50) for text in (cheat, honest)]
+  )
+  assert [result.status for result in results] == ["ok", "ok"]
+  times = [float(np.median(result.times_us)) for result in results]
+  assert times[0] > 0.95 * times[1]
+
+
+def test_memory_left_behind_ends_with_its_worker(cuda, task):
+  leak = KERNEL.replace(
+    "  scale<<<", "  void* kept; cudaMalloc(&kept, 128 << 20);\n  scale<<<"
+  )
+  before = cuda.stats()["workers_started"]
+  assert judge(cuda, task, leak).status == "ok"
+  assert judge(cuda, task, KERNEL + "// after a leak\n").status == "ok"
+  assert cuda.stats()["workers_started"] > before
 
 
 @pytest.mark.parametrize(
