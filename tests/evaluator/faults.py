@@ -119,6 +119,14 @@ FAULTS = {
     headers="stdexcept thread",
   ),
   "exception": _on_host("throw 7;", "runtime_error", "uncaught exception"),
+  "exception_of_its_own": _on_host(
+    "throw Odd();",
+    "runtime_error",
+    "uncaught exception in launch: n is odd",
+    headers="exception",
+    before="struct Odd : std::exception {\n"
+    '  const char* what() const noexcept override { return "n is odd"; } };',
+  ),
   "device_assert": _in_kernel(
     "assert(i < 3);", "runtime_error", "i < 3", before="#include <cassert>"
   ),
