@@ -152,6 +152,54 @@ TEST(NamesBuiltByMacrosAreNamesAllTheSame) {
       "loads_code: imports dlopen");
 }
 
+TEST(OtherNamesOfAFunctionAreKnown) {
+  const std::string fortified = "-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2";
+  CHECK_EQ(Verdict("#include <unistd.h>\nstatic char all[64];\n"
+                   "extern \"C\" int launch(int n) { return read(0, all, n); }",
+                   fortified),
+           "tampers: imports __read_chk");
+  CHECK_EQ(Verdict("#include <fcntl.h>\nextern \"C\" int launch(const char* "
+                   "name, int how) { return open(name, how); }",
+                   fortified),
+           "opens_files: imports __open_2");
+  const auto called = [](const std::string& name) {
+    return Verdict("extern \"C\" long " + name +
+                   "(...);\n"
+                   "extern \"C\" long launch() { return " +
+                   name + "(0); }");
+  };
+  CHECK_EQ(called("_IO_fopen"), "opens_files: imports _IO_fopen");
+  CHECK_EQ(called("_IO_file_fopen"), "opens_files: imports _IO_file_fopen");
+  CHECK_EQ(called("__open64"), "opens_files: imports __open64");
+  CHECK_EQ(called("__readlink_chk"), "opens_files: imports __readlink_chk");
+  CHECK_EQ(called("__libc_fork"), "starts_processes: imports __libc_fork");
+  CHECK_EQ(called("_IO_popen"), "starts_processes: imports _IO_popen");
+  CHECK_EQ(called("__recvfrom_chk"), "uses_network: imports __recvfrom_chk");
+  CHECK_EQ(called("__pread64_chk"), "tampers: imports __pread64_chk");
+  CHECK_EQ(Verdict("extern \"C\" long __clock_gettime() { return 0; }"),
+           "replaces_runtime: defines __clock_gettime");
+}
+
+TEST(AFortifiedHonestKernelPasses) {
+  const Built built(
+      "#include <stdio.h>\n#include <string.h>\n#include <string>\n"
+      "extern \"C\" int launch(const char* from, int n) {\n"
+      "  char text[32]; static float table[64];\n"
+      "  memcpy(text, from, n); memset(table, 0, n); strcpy(text + 3, from);\n"
+      "  snprintf(text + 9, n, \"%d\", n); printf(text, table[n]);\n"
+      "  return std::string(text).size();\n}",
+      "-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong "
+      "-fstack-clash-protection");
+  const auto symbols = ReadElfSymbols(built.bytes.data(), built.bytes.size());
+  for (const char* name :
+       {"__memcpy_chk", "__memset_chk", "__strcpy_chk", "__snprintf_chk",
+        "__printf_chk", "__stack_chk_fail"}) {
+    if (!Has(symbols->imported, name)) std::printf("no %s\n", name);
+    CHECK(Has(symbols->imported, name));
+  }
+  CHECK_EQ(built.Verdict(), "");
+}
+
 TEST(ReplacingTheClockIsNamed) {
   CHECK_EQ(Verdict("extern \"C\" int cudaEventElapsedTime(float* ms, void*, "
                    "void*) { *ms = 0; return 0; }"),
