@@ -184,7 +184,7 @@ FAULTS = {
     "if (socket(AF_INET, SOCK_STREAM, 0)) {}",
     "socket",
     headers="sys/socket.h",
-    rule="include",
+    rule="uses_network",
   ),
   "system_v_memory": _on_host(
     f"if (shmget({SYSTEM_V_KEY}, 4096, IPC_CREAT | 0600) >= 0) {{}}",
@@ -192,7 +192,7 @@ FAULTS = {
     "shmget",
     headers="sys/shm.h",
     needs=SECCOMP,
-    rule="include",
+    rule="tampers",
   ),
   # Right, with something left behind or tried in vain.
   "files_left": _on_host(
@@ -207,7 +207,7 @@ FAULTS = {
     "ok",
     headers="fcntl.h sys/mman.h",
     needs=LANDLOCK,
-    rule="include",
+    rule="opens_files",
   ),
   "write_elsewhere": _on_host(
     'if (fopen("/tmp/jaxkern-storm", "w")) return 9;',

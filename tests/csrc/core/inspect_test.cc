@@ -12,6 +12,7 @@
 #include "check.h"
 #include "core/elf_symbols.h"
 #include "core/fd.h"
+#include "core/rules.h"
 
 using jaxkern::Fd;
 using jaxkern::Inspect;
@@ -143,6 +144,38 @@ TEST(InspectionCanBeLeftOutToSeeWhatOtherWallsHold) {
   setenv("JAXKERN_WITHOUT", "landlock,inspection", 1);
   CHECK_EQ(built.Verdict(), "");
   unsetenv("JAXKERN_WITHOUT");
+}
+
+TEST(AnOffenceHasOneNameInTheTextAndInTheLibrary) {
+  const std::string c = "extern \"C\" ";
+  for (const auto& [rule, source] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"loads_code", "#include <dlfcn.h>\n" + c +
+                              "void* launch() { return dlopen(0, 1); }"},
+           {"starts_processes", "#include <spawn.h>\n" + c +
+                                    "int launch(char** v) { return "
+                                    "posix_spawn(0, *v, 0, 0, v, v); }"},
+           {"opens_files", "#include <fcntl.h>\n" + c +
+                               "int launch() { return open(\"a\", 0); }"},
+           {"uses_network", "#include <sys/socket.h>\n" + c +
+                                "int launch() { return socket(2, 1, 0); }"},
+           {"tampers", "#include <sys/mman.h>\n" + c +
+                           "int launch(void* p) { return mprotect(p, 1, 7); }"},
+           {"calls_library", c + "int cublasSgemm(int);\n" + c +
+                                 "int launch() { return cublasSgemm(3); }"},
+           {"replaces_runtime", c + "int cudaEventRecord() { return 0; }"},
+           {"replaces_runtime", c + "int f() asm(\"clock_gettime\");\n" + c +
+                                    "int f() { return 0; }"},
+           {"replaces_runtime",
+            c + "int f() { return 0; }\n" + c +
+                "int cudaEventRecord() __attribute__((alias(\"f\")));"},
+           {"replaces_runtime", "#pragma redefine_extname f cudaEventRecord\n" +
+                                    c + "int f();\n" + c +
+                                    "int f() { return 0; }"}}) {
+    const auto breach = jaxkern::FindBreach(source);
+    CHECK_EQ(breach ? breach->rule : "", rule);
+    CHECK_HAS(Verdict(source), rule + ": ");
+  }
 }
 
 TEST(NamesBuiltByMacrosAreNamesAllTheSame) {
