@@ -230,7 +230,8 @@ void Pipeline::BuildTask(const TaskPtr& task) {
     result.rule = offence->rule;
     result.evidence = offence->evidence;
     Fail(task, Status::kCheating, "link",
-         "the kernel " + offence->evidence + ", which no kernel needs\n");
+         "cheating (" + offence->rule + "): the kernel " + offence->evidence +
+             ", which no kernel needs\n");
     return;
   }
   if (request.repetitions > 0 && !problem.baseline.empty()) {

@@ -142,6 +142,21 @@ Event RunLoaded(const JobContext& context, int threads, Entry entry,
   return event.status == Status::kOk ? run.CheckThreads() : event;
 }
 
+/// What `run` returns, or what it throws as a fault of the candidate's.
+template <class Run>
+Event Caught(Run run) {
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    return Failed(Status::kOutOfMemory, "std::bad_alloc in launch");
+  } catch (const std::exception& error) {
+    return Failed(Status::kRuntimeError,
+                  std::string("uncaught exception in launch: ") + error.what());
+  } catch (...) {
+    return Failed(Status::kRuntimeError, "uncaught exception in launch");
+  }
+}
+
 /// The inputs are mapped when the candidate's constructors are through: there
 /// is nothing for them to work on.
 Event Load(Device* device, const Job& job, std::vector<Fd> memory,
@@ -164,24 +179,18 @@ Event Load(Device* device, const Job& job, std::vector<Fd> memory,
     return Failed(Status::kInfraError, "no memory for a job's arrays");
   }
   const JobContext context{device, job, inputs.data, results.data, channel};
-  return RunLoaded(context, threads, library.entry(),
-                   baseline ? baseline->entry() : nullptr);
+  // While the library is there: an exception's class may be its own.
+  return Caught([&] {
+    return RunLoaded(context, threads, library.entry(),
+                     baseline ? baseline->entry() : nullptr);
+  });
 }
 
 }  // namespace
 
 Event RunJob(Device* device, const Job& job, std::vector<Fd> memory,
              int channel) {
-  try {
-    return Load(device, job, std::move(memory), channel);
-  } catch (const std::bad_alloc&) {
-    return Failed(Status::kOutOfMemory, "std::bad_alloc in launch");
-  } catch (const std::exception& error) {
-    return Failed(Status::kRuntimeError,
-                  std::string("uncaught exception in launch: ") + error.what());
-  } catch (...) {
-    return Failed(Status::kRuntimeError, "uncaught exception in launch");
-  }
+  return Caught([&] { return Load(device, job, std::move(memory), channel); });
 }
 
 }  // namespace jaxkern

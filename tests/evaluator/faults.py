@@ -119,6 +119,14 @@ FAULTS = {
     headers="stdexcept thread",
   ),
   "exception": _on_host("throw 7;", "runtime_error", "uncaught exception"),
+  "exception_of_its_own": _on_host(
+    "throw Odd();",
+    "runtime_error",
+    "uncaught exception in launch: n is odd",
+    headers="exception",
+    before="struct Odd : std::exception {\n"
+    '  const char* what() const noexcept override { return "n is odd"; } };',
+  ),
   "device_assert": _in_kernel(
     "assert(i < 3);", "runtime_error", "i < 3", before="#include <cassert>"
   ),
@@ -176,7 +184,7 @@ FAULTS = {
     "if (socket(AF_INET, SOCK_STREAM, 0)) {}",
     "socket",
     headers="sys/socket.h",
-    rule="include",
+    rule="uses_network",
   ),
   "system_v_memory": _on_host(
     f"if (shmget({SYSTEM_V_KEY}, 4096, IPC_CREAT | 0600) >= 0) {{}}",
@@ -184,7 +192,7 @@ FAULTS = {
     "shmget",
     headers="sys/shm.h",
     needs=SECCOMP,
-    rule="include",
+    rule="tampers",
   ),
   # Right, with something left behind or tried in vain.
   "threads_left": _on_host(
@@ -205,7 +213,7 @@ FAULTS = {
     "ok",
     headers="fcntl.h sys/mman.h",
     needs=LANDLOCK,
-    rule="include",
+    rule="opens_files",
   ),
   "write_elsewhere": _on_host(
     'if (fopen("/tmp/jaxkern-storm", "w")) return 9;',

@@ -6,19 +6,11 @@
 #include <stdexcept>
 
 #include "backends/cuda/nvcc.h"
+#include "core/cxx_library.h"
 #include "core/subprocess.h"
 
 namespace jaxkern {
 namespace {
-
-/// Output of a command that may fail; "" then.
-std::string Probe(const std::vector<std::string>& argv) {
-  struct Command command;
-  command.argv = argv;
-  command.environment = ScrubbedEnvironment();
-  const Ended ended = Run(command, /*timeout_s=*/30);
-  return ended.exit_code == 0 ? ended.output : "";
-}
 
 class CudaToolchain final : public Toolchain {
  public:
@@ -39,6 +31,7 @@ class CudaToolchain final : public Toolchain {
       throw std::invalid_argument(
           "compiler: nvcc needs a host compiler, and there is no g++ on PATH");
     }
+    cxx_library_ = FindCxxLibrary("g++");
   }
 
   std::string Describe() const override {
@@ -78,8 +71,7 @@ class CudaToolchain final : public Toolchain {
 
  private:
   std::vector<std::string> Flags() const {
-    const size_t slash = nvcc_.cudart.rfind('/');
-    return {
+    std::vector<std::string> flags = {
         "-std=c++17",
         "-O3",
         "-gencode=arch=compute_" + architecture_ + ",code=sm_" + architecture_,
@@ -96,14 +88,19 @@ class CudaToolchain final : public Toolchain {
         // A static runtime would give each candidate a copy of its own (and a
         // second of linking); this one is shared with the worker.
         "-cudart=none",
-        "-L" + nvcc_.cudart.substr(0, slash),
-        "-l:" + nvcc_.cudart.substr(slash + 1),
     };
+    for (const std::string& library : {nvcc_.cudart, cxx_library_}) {
+      if (library.empty()) continue;
+      const size_t slash = library.rfind('/');
+      flags.push_back("-L" + library.substr(0, slash));
+      flags.push_back("-l:" + library.substr(slash + 1));
+    }
+    return flags;
   }
 
   Nvcc nvcc_;
   std::string architecture_;
-  std::string host_;
+  std::string host_, cxx_library_;
 };
 
 /// The number in `line` before `unit`, e.g. 42 for "Used 42 registers" and

@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 
 #include "check.h"
+#include "core/elf_symbols.h"
 #include "core/subprocess.h"
 
 namespace {
@@ -124,6 +127,32 @@ TEST(MissingLaunchIsALinkError) {
   CHECK(kernel == nullptr);
   const std::string error = dlerror();
   CHECK_HAS(error, "undefined symbol: launch");
+}
+
+TEST(TheCppLibraryIsSharedThoughTheHostCompilerLinksItStatically) {
+  const std::string path = getenv("PATH");
+  TemporaryDirectory scratch;
+  const std::string wrapper =
+      scratch.Write("g++", "#!/bin/sh\nPATH=" + path +
+                               " exec g++ \"$@\" -static-libstdc++\n");
+  std::filesystem::permissions(wrapper, std::filesystem::perms::owner_all);
+  setenv("PATH", (scratch.path() + ":" + path).c_str(), 1);
+  const Ended ended = Build(*MakeCudaToolchain(""),
+                            std::string("#include <string>\n") + kKernel +
+                                "\nextern \"C\" size_t text(int n) {\n"
+                                "  return std::to_string(n).size(); }",
+                            scratch.path());
+  setenv("PATH", path.c_str(), 1);
+  CHECK_EQ(ended.exit_code, 0);
+  std::ifstream file(scratch.path() + "/kernel.so", std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const auto symbols = jaxkern::ReadElfSymbols(bytes.data(), bytes.size());
+  CHECK(symbols.has_value());
+  const auto has = [](const std::vector<std::string>& names, const char* name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  CHECK(has(symbols->needed, "libstdc++.so.6"));
+  CHECK(!has(symbols->imported, "read"));
 }
 
 TEST(ResourcesAreTheMaximumOverKernels) {
