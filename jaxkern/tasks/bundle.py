@@ -2,20 +2,24 @@
 
 import filecmp
 import json
+import math
 import os
 import pathlib
 import shutil
 import tempfile
 import zlib
 
+import jax.numpy as jnp
 import numpy as np
 
-from jaxkern.tasks.task import Task
+from jaxkern.tasks.task import Task, shape_of
 
 # Input sets per case. Timed launches rotate through theirs; a case that is only
 # checked has two, so that nobody knows which one it will be.
 VARIANTS_TIMED = 6
 VARIANTS_CHECKED = 2
+# Of one case, so that large arrays stay two of a kind.
+MOST_BYTES = 2 << 30
 
 
 def write_bundle(task: Task, directory: str | os.PathLike, seed: int = 0):
@@ -80,14 +84,26 @@ def _ordinary(task: Task, directory: pathlib.Path, seed: int) -> list[dict]:
   """The task's cases with what `make_inputs` draws."""
   cases = []
   for k, attributes in enumerate(task.cases):
-    count = VARIANTS_TIMED if k in task.timed else VARIANTS_CHECKED
     variants = []
-    for v in range(count):
+    for v in range(_variants(task, k)):
       inputs = task.make_inputs(_rng(task, seed, k, v), attributes)
       variants.append(_write_variant(task, directory, k, v, attributes, inputs))
     bounds = task.tolerance(attributes)
     cases.append(_case(attributes, bounds, k in task.timed, variants))
   return cases
+
+
+def _variants(task: Task, case: int) -> int:
+  """How many a case gets."""
+  if case not in task.timed:
+    return VARIANTS_CHECKED
+  bytes_each = sum(
+    math.prod(shape_of(a, task.cases[case])) * jnp.dtype(a.dtype).itemsize
+    for a in task.arguments
+    if a.kind != "attribute"
+  )
+  most = MOST_BYTES // max(bytes_each, 1)
+  return max(VARIANTS_CHECKED, min(VARIANTS_TIMED, most))
 
 
 def _probes(task: Task, directory: pathlib.Path, seed: int) -> list[dict]:
