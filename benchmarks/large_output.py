@@ -3,9 +3,10 @@
 The same bundle is given to a right kernel, to one that is timed, to one that is
 wrong everywhere and to one that leaves the second half unwritten. The record
 holds, for each, the seconds and the peak memory of the evaluator's process and
-of its workers, as multiples of one array's size. `floor` is what must be there
-at that moment: inputs and expected outputs of two variants, and one launch's
-arrays for each compared launch.
+of its workers, as multiples of one array's size; the evaluator's without what
+it had before it read the bundle. `floor` is what must be there at that moment:
+inputs and expected outputs of two variants, and one launch's arrays for each
+compared launch.
 
   python benchmarks/large_output.py --device=cuda --side=32768
 
@@ -117,6 +118,12 @@ def peak_memory():
     peaks["evaluator"] = status_of("self")["VmHWM"]
 
 
+def resident() -> int:
+  """Bytes of memory that this process has now."""
+  pages = pathlib.Path("/proc/self/statm").read_text().split()[1]
+  return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
 def workers() -> list[str]:
   """The workers of this process."""
   found = []
@@ -131,7 +138,9 @@ def workers() -> list[str]:
   return found
 
 
-def measure(evaluator, problem: str, run: str, array_bytes: int) -> dict:
+def measure(
+  evaluator, problem: str, run: str, base: int, array_bytes: int
+) -> dict:
   """One candidate's verdict, seconds and memory."""
   source, repetitions, status = RUNS[run]
   request = Request(
@@ -151,7 +160,7 @@ def measure(evaluator, problem: str, run: str, array_bytes: int) -> dict:
     "seconds": seconds,
     "compile_s": result.compile_s,
     "run_and_check_s": result.run_s,
-    "evaluator_peak_arrays": peaks["evaluator"] / array_bytes,
+    "evaluator_peak_arrays": (peaks["evaluator"] - base) / array_bytes,
     "evaluator_floor_arrays": 2 * VARIANTS + 2 * slots,
     "worker_peak_arrays": peaks["worker"] / array_bytes,
   }
@@ -205,17 +214,19 @@ def main():
       cache_dir=f"{directory}/cache",
       memory_bytes=memory_for(flags.device, array_bytes),
     ) as evaluator:
+      base = resident()
       start = time.perf_counter()
       with peak_memory() as peaks:
         evaluator.evaluate([Request(problem, "")])  # reads it, and no more
       read_s = time.perf_counter() - start
+      read_peak = (peaks["evaluator"] - base) / array_bytes
       print(
         f"{side} x {side}: {array_bytes >> 20} MiB an array; bundle written in"
         f" {written_s:.1f} s, read in {read_s:.1f} s with"
         f" {peaks['evaluator'] / array_bytes:.2f} arrays (floor {2 * VARIANTS})"
       )
       runs = {
-        run: measure(evaluator, problem, run, array_bytes) for run in RUNS
+        run: measure(evaluator, problem, run, base, array_bytes) for run in RUNS
       }
       description = evaluator.describe()
   record.write(
@@ -227,7 +238,7 @@ def main():
       "array_bytes": array_bytes,
       "written_s": written_s,
       "read_s": read_s,
-      "read_peak_arrays": peaks["evaluator"] / array_bytes,
+      "read_peak_arrays": read_peak,
       "read_floor_arrays": 2 * VARIANTS,
       "runs": runs,
     },
