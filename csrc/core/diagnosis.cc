@@ -51,7 +51,6 @@ Problem OnlyCase(const Problem& problem, size_t index, uint64_t seed) {
   static_cast<Variant&>(c) = Variant(c.variant(schedule.Variant(0)));
   c.others.clear();
   one.cases = {c};
-  one.expected.resize(problem.expected.size());
   one.input_memory = Fd(dup(problem.input_memory.get()));
   one.inputs =
       Mapping(one.input_memory.get(), problem.inputs.bytes, /*writable=*/false);

@@ -260,6 +260,10 @@ void Pipeline::RunTask(const TaskPtr& task, Runner* runner) {
   run.options.repetitions = task->request.repetitions;
   run.options.flush = task->request.flush;
   run.options.timeout_s = task->request.run_timeout_s;
+  if (memory_bytes_ > 0) {
+    run.options.batch_bytes =
+        std::min(run.options.batch_bytes, static_cast<size_t>(memory_bytes_));
+  }
   run.fresh_process = task->request.fresh_process;
   task->report = runner->Execute(run);
   task->result.run_s = SecondsSince(start);

@@ -47,7 +47,7 @@ size_t Bytes(const Variant& variant);
 /// One set of sizes and values, with its first variant and perhaps others of
 /// the same shapes.
 struct Case : Variant {
-  std::string label;                  ///< "n=33, a=2.0"
+  std::string label;                  ///< "n=33, a=2.0, large offset"
   std::vector<Attribute> attributes;  ///< in the order of the arguments
   Tolerance tolerance;
   bool timed = false;
@@ -63,11 +63,11 @@ struct Problem {
   std::string name;
   std::vector<Argument> arguments;
   std::vector<Case> cases;
-  std::string baseline;        ///< CUDA C++ text; "": none
-  std::string hash;            ///< 16 hex digits over all that was read
-  std::vector<char> expected;  ///< the outputs of all cases
-  Fd input_memory;             ///< the inputs of all cases, sealed
-  Mapping inputs;              ///< the same, mapped here
+  std::string baseline;  ///< CUDA C++ text; "": none
+  std::string hash;      ///< 16 hex digits over all that was read
+  Mapping expected;      ///< the outputs of all cases, in this process alone
+  Fd input_memory;       ///< the inputs of all cases, sealed
+  Mapping inputs;        ///< the same, mapped here
 };
 
 /// Reads the bundle in `directory`. Throws std::invalid_argument with one line

@@ -189,6 +189,7 @@ Job MakeJob(const Problem& problem, const JobOptions& options) {
   job.repetitions = options.repetitions;
   job.flush = options.flush;
   job.timeout_s = options.timeout_s;
+  job.batch_bytes = options.batch_bytes;
   job.input_bytes = problem.inputs.bytes;
   size_t timed = 0;
   for (const Case& c : problem.cases) timed += c.timed;
@@ -215,6 +216,7 @@ bool SendJob(int socket, const Job& job, const std::vector<int>& memory) {
       {"repetitions", job.repetitions},
       {"flush", job.flush},
       {"timeout_s", job.timeout_s},
+      {"batch_bytes", job.batch_bytes},
       {"input_bytes", job.input_bytes},
       {"result_bytes", job.result_bytes},
   };
@@ -230,6 +232,7 @@ bool ReceiveJob(int socket, Job* job, std::vector<Fd>* memory) {
   job->repetitions = message.at("repetitions");
   job->flush = message.at("flush");
   job->timeout_s = message.at("timeout_s");
+  job->batch_bytes = message.at("batch_bytes");
   job->input_bytes = message.at("input_bytes");
   job->result_bytes = message.at("result_bytes");
   return true;

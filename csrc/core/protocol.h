@@ -45,10 +45,11 @@ struct JobCase {
 
 struct Job {
   std::vector<JobCase> cases;
-  uint64_t seed = 0;     ///< of every case's Schedule
-  int repetitions = 0;   ///< at most
-  bool flush = true;     ///< the cache before timed launches
-  double timeout_s = 0;  ///< the evaluator's deadline, for pacing the timing
+  uint64_t seed = 0;       ///< of every case's Schedule
+  int repetitions = 0;     ///< at most
+  bool flush = true;       ///< the cache before timed launches
+  double timeout_s = 0;    ///< the evaluator's deadline, for pacing the timing
+  size_t batch_bytes = 0;  ///< for launches that are measured together
   size_t input_bytes = 0;
   size_t result_bytes = 0;
 };
@@ -59,6 +60,7 @@ struct JobOptions {
   int repetitions = 0;
   bool flush = true;
   double timeout_s = 0;
+  size_t batch_bytes = size_t{256} << 20;
 };
 
 /// The job for all cases of a problem.

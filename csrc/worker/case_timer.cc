@@ -19,7 +19,6 @@ constexpr int kWarmup = 2;
 constexpr int kTurn = 5;  // samples before the other contestant's turn
 constexpr size_t kFewestSamples = 10;
 constexpr double kBatchUs = 100;  // what surrounds a batch takes some 2 us
-constexpr size_t kBatchBytes = size_t{256} << 20;
 constexpr int kAudits = 3;
 // A synchronise that finds nothing to wait for takes microseconds; the least of
 // all audits counts, so that a busy host accuses nobody.
@@ -141,7 +140,7 @@ Event CaseTimer::WarmUp(Contestant* contestant) {
   }
   const double wanted = std::ceil(kBatchUs / std::max(fastest_us, 0.1));
   const double room = static_cast<double>(
-      kBatchBytes / std::max<size_t>(Arguments::Bytes(case_), 1));
+      context_.job.batch_bytes / std::max<size_t>(Arguments::Bytes(case_), 1));
   contestant->batch = static_cast<int>(
       std::clamp(std::min(wanted, room), 1.0,
                  static_cast<double>(context_.device->MaxBatch())));

@@ -318,7 +318,9 @@ def _publish(task: Task, bundles: pathlib.Path, seed: int) -> str:
     digest = hashlib.sha256()
     for path in sorted(made.iterdir()):
       digest.update(f"{path.name} {path.stat().st_size}\n".encode())
-      digest.update(path.read_bytes())
+      with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+          digest.update(piece)
     target = bundles / f"{task.name}-{digest.hexdigest()[:16]}"
     if not target.exists():
       try:

@@ -84,6 +84,7 @@ def task(recipe: Recipe) -> Task:
     _MATMUL_CASES,
     _HIDDEN_MATMUL,
     lambda attributes: math.sqrt(attributes["k"]),
+    reduced="k",
   )
 
 

@@ -139,7 +139,11 @@ def task(recipe: Recipe) -> Task:
   def slack(attributes):
     return sink.slack or math.sqrt(attributes["cols"])
 
-  return rc.make_task(recipe, _baseline(recipe), _CASES, _HIDDEN, slack)
+  sums = any(step.combine == "sum" for step in recipe.passes)
+  reduced = "cols" if sums else ""
+  return rc.make_task(
+    recipe, _baseline(recipe), _CASES, _HIDDEN, slack, reduced
+  )
 
 
 def _recipe(sink, form, activation, after, split, dtype="float32") -> Recipe:

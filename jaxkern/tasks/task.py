@@ -52,6 +52,9 @@ class Task(NamedTuple):
     reference: (inputs, attributes) -> output arrays by name; jax.numpy.
     tolerance: (attributes) -> (rtol, atol).
     baseline: a naive, verified CUDA C++ kernel; the speedup's denominator.
+    kinds: of inputs beside ordinary ones, from jaxkern.tasks.inputs; every
+      evaluation includes all of them.
+    probe: (kind, rng, attributes) -> (input arrays by name, (rtol, atol)).
   """
 
   name: str
@@ -67,6 +70,13 @@ class Task(NamedTuple):
   reference: Callable[[Arrays, Mapping], Arrays]
   tolerance: Callable[[Mapping], tuple[float, float]]
   baseline: str
+  kinds: tuple[str, ...] = ()
+  probe: (
+    Callable[
+      [str, np.random.Generator, Mapping], tuple[Arrays, tuple[float, float]]
+    ]
+    | None
+  ) = None
 
 
 def with_hidden_sizes(task: Task) -> Task:

@@ -45,7 +45,7 @@ TEST(ABundleIsRead) {
   CHECK_EQ(second.inputs[0].offset, size_t{64});
   float x, y;
   std::memcpy(&x, problem->inputs.data + 64 + 4, sizeof x);
-  std::memcpy(&y, problem->expected.data() + 64 + 8, sizeof y);
+  std::memcpy(&y, problem->expected.data + 64 + 8, sizeof y);
   CHECK_EQ(x, 0.5f);
   CHECK_EQ(y, 14.0f);
 }
@@ -61,8 +61,20 @@ TEST(VariantsHaveTheShapesOfTheirCase) {
   const jaxkern::Array& last = timed.variant(5).outputs[0];
   CHECK_EQ(last.bytes, timed.outputs[0].bytes);
   float y;
-  std::memcpy(&y, problem->expected.data() + last.offset + 8, sizeof y);
+  std::memcpy(&y, problem->expected.data + last.offset + 8, sizeof y);
   CHECK_EQ(y, 14.0f * 6);
+}
+
+TEST(TheKindOfACasesInputsIsInItsLabel) {
+  json problem = ScaleProblem();
+  problem["cases"][1]["kind"] = "wide magnitudes";
+  const TemporaryDirectory directory;
+  WriteScaleBundle(directory, problem);
+  const auto read = ReadProblem(directory.path());
+  CHECK_EQ(read->cases[0].label, "n=2, a=2.0");
+  CHECK_EQ(read->cases[1].label, "n=3, a=2.0, wide magnitudes");
+  CheckRefused("/cases/1/kind", 3,
+               "/problem.json: cases[1].kind: expected a string, got 3");
 }
 
 TEST(AVariantOfAnotherShapeIsRefused) {
