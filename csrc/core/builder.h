@@ -22,7 +22,6 @@ struct Build {
   Status status = Status::kInfraError;
   std::string stage = "compile";
   std::string log;
-  std::string rule, evidence;  ///< when kCheating
   Resources resources;
   Fd library;  ///< sealed memory holding the shared object
   double compile_s = 0;

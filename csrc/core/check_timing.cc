@@ -171,6 +171,7 @@ void CheckTiming(const Problem& problem, const Report& report, Result* result) {
                problem.cases[0], result);
       return;
     }
+    if (!report.job.rules) continue;
     const Case& c = problem.cases[static_cast<size_t>(timing.index)];
     CheckOutputs(problem, report, timing, result);
     if (result->status == Status::kOk) CheckMemory(c, report, timing, result);

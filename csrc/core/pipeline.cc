@@ -16,6 +16,7 @@
 #include "core/inspect.h"
 #include "core/memory_budget.h"
 #include "core/native.h"
+#include "core/rules.h"
 #include "core/schedule.h"
 #include "core/subprocess.h"
 
@@ -210,6 +211,7 @@ void Pipeline::BuildTask(const TaskPtr& task) {
   if (!InService(task)) return;
   const Request& request = task->request;
   const Problem& problem = *task->problem;
+  if (request.rules && BreaksARule(task)) return;
   for (int attempt = 0; attempt < 2; ++attempt) {
     task->build =
         builder_.Make(request.source, problem, request.compile_timeout_s);
@@ -221,19 +223,10 @@ void Pipeline::BuildTask(const TaskPtr& task) {
   result.cache_hit = build.cache_hit;
   result.resources = build.resources;
   if (build.status != Status::kOk) {
-    result.rule = build.rule;
-    result.evidence = build.evidence;
     Fail(task, build.status, build.stage, build.log);
     return;
   }
-  if (const auto offence = Inspect(build.library.get())) {
-    result.rule = offence->rule;
-    result.evidence = offence->evidence;
-    Fail(task, Status::kCheating, "link",
-         "cheating (" + offence->rule + "): the kernel " + offence->evidence +
-             ", which no kernel needs\n");
-    return;
-  }
+  if (request.rules && HasABadLibrary(task)) return;
   if (request.repetitions > 0 && !problem.baseline.empty()) {
     task->baseline =
         builder_.Make(problem.baseline, problem, request.compile_timeout_s);
@@ -244,6 +237,30 @@ void Pipeline::BuildTask(const TaskPtr& task) {
     }
   }
   Push(&to_run_, task);
+}
+
+/// By its text, before anything is compiled.
+bool Pipeline::BreaksARule(const TaskPtr& task) {
+  const auto breach = FindBreach(task->request.source);
+  if (!breach) return false;
+  task->result.rule = breach->rule;
+  task->result.evidence = breach->evidence;
+  Fail(task, Status::kCheating, "compile",
+       "cheating (" + breach->rule + "): " + breach->message + "\n" +
+           breach->evidence + "\n");
+  return true;
+}
+
+/// By what the linker left, before anything of it runs.
+bool Pipeline::HasABadLibrary(const TaskPtr& task) {
+  const auto offence = Inspect(task->build.library.get());
+  if (!offence) return false;
+  task->result.rule = offence->rule;
+  task->result.evidence = offence->evidence;
+  Fail(task, Status::kCheating, "link",
+       "cheating (" + offence->rule + "): the kernel " + offence->evidence +
+           ", which no kernel needs\n");
+  return true;
 }
 
 void Pipeline::RunTask(const TaskPtr& task, Runner* runner) {
@@ -259,6 +276,7 @@ void Pipeline::RunTask(const TaskPtr& task, Runner* runner) {
   run.options.seed = task->seed;
   run.options.repetitions = task->request.repetitions;
   run.options.flush = task->request.flush;
+  run.options.rules = task->request.rules;
   run.options.timeout_s = task->request.run_timeout_s;
   if (memory_bytes_ > 0) {
     run.options.batch_bytes =

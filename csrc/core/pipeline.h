@@ -66,6 +66,8 @@ class Pipeline {
   void BuildTask(const TaskPtr& task);
   void RunTask(const TaskPtr& task, Runner* runner);
   void CheckTask(const TaskPtr& task);
+  bool BreaksARule(const TaskPtr& task);
+  bool HasABadLibrary(const TaskPtr& task);
   bool InService(const TaskPtr& task);
   void DiagnoseTask(const TaskPtr& task);
   /// Delivers, perhaps after a diagnosis.

@@ -188,6 +188,7 @@ Job MakeJob(const Problem& problem, const JobOptions& options) {
   job.seed = options.seed;
   job.repetitions = options.repetitions;
   job.flush = options.flush;
+  job.rules = options.rules;
   job.timeout_s = options.timeout_s;
   job.batch_bytes = options.batch_bytes;
   job.input_bytes = problem.inputs.bytes;
@@ -215,6 +216,7 @@ bool SendJob(int socket, const Job& job, const std::vector<int>& memory) {
       {"seed", job.seed},
       {"repetitions", job.repetitions},
       {"flush", job.flush},
+      {"rules", job.rules},
       {"timeout_s", job.timeout_s},
       {"batch_bytes", job.batch_bytes},
       {"input_bytes", job.input_bytes},
@@ -231,6 +233,7 @@ bool ReceiveJob(int socket, Job* job, std::vector<Fd>* memory) {
   job->seed = message.at("seed");
   job->repetitions = message.at("repetitions");
   job->flush = message.at("flush");
+  job->rules = message.at("rules");
   job->timeout_s = message.at("timeout_s");
   job->batch_bytes = message.at("batch_bytes");
   job->input_bytes = message.at("input_bytes");

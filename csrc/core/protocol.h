@@ -48,6 +48,7 @@ struct Job {
   uint64_t seed = 0;       ///< of every case's Schedule
   int repetitions = 0;     ///< at most
   bool flush = true;       ///< the cache before timed launches
+  bool rules = true;       ///< else nothing counts as cheating
   double timeout_s = 0;    ///< the evaluator's deadline, for pacing the timing
   size_t batch_bytes = 0;  ///< for launches that are measured together
   size_t input_bytes = 0;
@@ -59,6 +60,7 @@ struct JobOptions {
   uint64_t seed = 0;
   int repetitions = 0;
   bool flush = true;
+  bool rules = true;  ///< else nothing counts as cheating
   double timeout_s = 0;
   size_t batch_bytes = size_t{256} << 20;
 };

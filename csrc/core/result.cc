@@ -100,6 +100,7 @@ nlohmann::ordered_json ToJson(const Replay& replay) {
       {"flush", request.flush},
       {"fresh_process", request.fresh_process},
       {"diagnose", request.diagnose},
+      {"rules", request.rules},
       {"compile_timeout_s", request.compile_timeout_s},
       {"run_timeout_s", request.run_timeout_s},
       {"device", replay.device},
@@ -123,6 +124,7 @@ Replay ReadReplay(const json& object) {
   Read(object, "flush", &request.flush);
   Read(object, "fresh_process", &request.fresh_process);
   Read(object, "diagnose", &request.diagnose);
+  Read(object, "rules", &request.rules);
   Read(object, "compile_timeout_s", &request.compile_timeout_s);
   Read(object, "run_timeout_s", &request.run_timeout_s);
   Read(object, "device", &replay.device);

@@ -12,8 +12,8 @@
 
 namespace jaxkern {
 
-/// Whether the evaluator's $JAXKERN_WITHOUT names a protection: "rules",
-/// "inspection", "landlock" or "seccomp", to see what the others hold.
+/// Whether the evaluator's $JAXKERN_WITHOUT names a protection: "landlock" or
+/// "seccomp", to see what the other holds.
 bool IsLeftOut(const std::string& protection);
 
 /// The files a process may use: those named and everything below them. What

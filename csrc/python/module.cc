@@ -129,7 +129,7 @@ void BindRequest(py::module_* m) {
       .def(py::init([](std::string problem, std::string source, int repetitions,
                        double compile_timeout_s, double run_timeout_s,
                        bool flush, bool fresh_process, bool diagnose,
-                       uint64_t seed) {
+                       bool rules, uint64_t seed) {
              Request request;
              request.problem = std::move(problem);
              request.source = std::move(source);
@@ -139,6 +139,7 @@ void BindRequest(py::module_* m) {
              request.flush = flush;
              request.fresh_process = fresh_process;
              request.diagnose = diagnose;
+             request.rules = rules;
              request.seed = seed;
              return request;
            }),
@@ -149,7 +150,7 @@ void BindRequest(py::module_* m) {
            py::arg("flush") = defaults.flush,
            py::arg("fresh_process") = defaults.fresh_process,
            py::arg("diagnose") = defaults.diagnose,
-           py::arg("seed") = defaults.seed);
+           py::arg("rules") = defaults.rules, py::arg("seed") = defaults.seed);
 }
 
 void BindResult(py::module_* m) {

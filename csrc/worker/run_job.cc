@@ -178,6 +178,7 @@ Event Load(Device* device, const Job& job, std::vector<Fd> memory,
   if (inputs.bytes != job.input_bytes || results.bytes != job.result_bytes) {
     return Failed(Status::kInfraError, "no memory for a job's arrays");
   }
+  EnforceRules(job.rules);
   const JobContext context{device, job, inputs.data, results.data, channel};
   // While the library is there: an exception's class may be its own.
   return Caught([&] {

@@ -198,8 +198,8 @@ FAULTS = {
   "threads_left": _on_host(
     "pthread_t t; pthread_create(&t, nullptr,\n"
     "    [](void*) -> void* { while (true) {} return nullptr; }, nullptr);",
-    "cheating",
-    "host threads",
+    "ok",
+    rule="left_threads",
   ),
   "files_left": _on_host(
     'for (int k = 0; k < 9; ++k) fclose(fopen(("left" + std::string(k, "x"[0]))'

@@ -59,6 +59,9 @@ struct Request {
   /// If the candidate runs and fails, look for its fault (Result::diagnosis);
   /// that takes another compilation and at most run_timeout_s.
   bool diagnose = false;
+  /// Judge by the rules about cheating, too. Without them `ok` means what it
+  /// does to a harness that compares one launch and believes its clock.
+  bool rules = true;
   /// Decides which variants of the inputs are used, and when; 0: fresh, secret
   /// bits. Only a replay has a reason to set it.
   uint64_t seed = 0;

@@ -137,15 +137,6 @@ TEST(WhatNoKernelNeedsIsNamed) {
            "calls_library: needs libresolv.so.2");
 }
 
-TEST(InspectionCanBeLeftOutToSeeWhatOtherWallsHold) {
-  const Built built(
-      "#include <unistd.h>\nextern \"C\" int launch() { return fork(); }");
-  CHECK_EQ(built.Verdict(), "starts_processes: imports fork");
-  setenv("JAXKERN_WITHOUT", "landlock,inspection", 1);
-  CHECK_EQ(built.Verdict(), "");
-  unsetenv("JAXKERN_WITHOUT");
-}
-
 TEST(AnOffenceHasOneNameInTheTextAndInTheLibrary) {
   const std::string c = "extern \"C\" ";
   for (const auto& [rule, source] :

@@ -21,7 +21,6 @@ using jaxkern::testing::TemporaryDirectory;
 
 namespace {
 
-constexpr char kWithoutRules[] = "rules,inspection";
 constexpr char kRight[] = "for (long i = 0; i < n; ++i) y[i] = a * x[i];";
 
 struct Fixture {
@@ -50,6 +49,7 @@ struct Fixture {
         "                      cudaStream_t) {\n" +
         body + "\n  return 0;\n}\n";
     request.run_timeout_s = 30;
+    request.rules = false;  // the sandbox is what is tried
     return request;
   }
 
@@ -160,10 +160,8 @@ TEST(WhatGoesOnAfterALaunchEndsWithIt) {
   Fixture f;
   const std::string file = "fclose(fopen(\"left\", \"w\"));\n";
   CHECK(f.Run(file + kRight).status == Status::kOk);
-  const Result result =
-      f.Run("std::thread([] { while (true) {} }).detach();\n" + file + kRight);
-  CHECK(result.status == Status::kCheating);
-  CHECK_EQ(result.rule, "left_threads");
+  const std::string thread = "std::thread([] { while (true) {} }).detach();\n";
+  CHECK(f.Run(thread + file + kRight).status == Status::kOk);
   CHECK(f.Run(kRight).status == Status::kOk);
   for (const auto& entry :
        fs::recursive_directory_iterator(f.directory.path())) {
@@ -195,7 +193,7 @@ TEST(ACandidateCannotIncludeOtherFiles) {
 }
 
 TEST(AKilledWorkerIsReplacedAndItsCandidateTriedAgain) {
-  setenv("JAXKERN_WITHOUT", "rules,inspection,landlock,seccomp", 1);
+  setenv("JAXKERN_WITHOUT", "landlock,seccomp", 1);
   Fixture f;
   const std::string mark = f.directory.path() + "/mark";
   const Result result =
@@ -208,7 +206,7 @@ TEST(AKilledWorkerIsReplacedAndItsCandidateTriedAgain) {
   CHECK_EQ(f.evaluator->stats().retries, 2);
   CHECK_EQ(f.evaluator->stats().infra_errors, 0);
   CHECK_EQ(f.evaluator->stats().results, 2);
-  setenv("JAXKERN_WITHOUT", kWithoutRules, 1);
+  unsetenv("JAXKERN_WITHOUT");
 }
 
 TEST(ADeviceThatStartsNoWorkersIsTakenOutOfService) {
@@ -308,7 +306,4 @@ TEST(TheMemoryBudgetIsChecked) {
   }
 }
 
-int main() {
-  setenv("JAXKERN_WITHOUT", kWithoutRules, 1);
-  return jaxkern::testing::RunTests();
-}
+int main() { return jaxkern::testing::RunTests(); }
