@@ -214,11 +214,10 @@ class Teller {
   /// What an invalid access was made to.
   std::string Target(const Report& report, const std::string& space,
                      uint64_t address, uint64_t bytes) const {
-    if (space == "shared") {
-      return Plural(bytes, "byte") + " of shared memory, at byte " +
-             std::to_string(address);
+    // Where in shared memory tells little: the system has its own part there.
+    if (space != "global") {
+      return Plural(bytes, "byte") + " of " + space + " memory";
     }
-    if (space != "global") return Plural(bytes, "byte") + " of local memory";
     if (const PlacedArray* array = Find(address, /*of_last=*/true)) {
       return Element(*array, address, bytes) + " (" + array->name + " has " +
              Plural(array->bytes / array->element, "element") + ")";
@@ -277,7 +276,7 @@ class Teller {
   std::string TellHazard(const Report& report) const {
     const auto head =
         Match(report.head,
-              "hazard detected at __shared__ (0x[0-9a-f]+)(?: in block "
+              "hazard detected at __shared__ 0x[0-9a-f]+(?: in block "
               "(\\(\\d+,\\d+,\\d+\\)))?");
     if (!head) return "";
     const bool warp = report.head.find("Warp Level") != std::string::npos;
@@ -293,10 +292,9 @@ class Teller {
               (*thread)[2].str() + " at " + At(line);
     }
     if (text.empty()) return "";
-    return Place(first) + "race on shared memory, byte " +
-           std::to_string(Number((*head)[1])) + ": " + text + ", no barrier " +
+    return Place(first) + "race on shared memory: " + text + ", no barrier " +
            (warp ? "or __syncwarp " : "") + "between them" +
-           ((*head)[2].matched ? " (block " + (*head)[2].str() + ")" : "");
+           ((*head)[1].matched ? " (block " + (*head)[1].str() + ")" : "");
   }
 
   /// Two lines, any threads.

@@ -1,4 +1,5 @@
-/// Finds nvcc, compute-sanitizer, the CUDA runtime that belongs to it, and the GPU's architecture.
+/// Finds nvcc, compute-sanitizer, the CUDA runtime that belongs to it, and the
+/// GPU's architecture.
 #ifndef JAXKERN_BACKENDS_CUDA_NVCC_H_
 #define JAXKERN_BACKENDS_CUDA_NVCC_H_
 
