@@ -48,6 +48,10 @@ class Toolchain {
   /// device finds there what candidates were linked with here.
   virtual std::vector<std::string> WorkerEnvironment() const { return {}; }
 
+  /// compute-sanitizer's path, if it was found and can examine what this
+  /// builds; "": it cannot.
+  virtual std::string Sanitizer() const { return ""; }
+
   /// Registers, shared memory and spills from the compiler's output.
   virtual Resources ParseResources(const std::string& output) const = 0;
 };
@@ -56,6 +60,9 @@ class Toolchain {
 /// the places that were searched. `compiler` "" means: find one.
 std::unique_ptr<Toolchain> MakeCpuToolchain(const std::string& compiler);
 std::unique_ptr<Toolchain> MakeCudaToolchain(const std::string& compiler);
+
+/// The cuda device's with line numbers in its kernels, for compute-sanitizer.
+std::unique_ptr<Toolchain> MakeLinesToolchain(const std::string& compiler);
 
 /// Builds for the cpu device's checker (docs/cpu_device.md). `compiler` as
 /// above, but it must be g++. Throws likewise.

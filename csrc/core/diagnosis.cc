@@ -164,28 +164,40 @@ Builder* Diagnostician::GetBuilder(std::string* error) {
   return builder_.get();
 }
 
-std::string Diagnostician::Diagnose(const Request& request,
-                                    const Problem& problem, bool endless) {
+Diagnosis Diagnostician::Diagnose(const Request& request,
+                                  const Problem& problem, bool endless,
+                                  double run_s) {
+  Diagnosis diagnosis;
+  diagnosis.left_s = run_s;
   std::string error;
   Builder* builder = GetBuilder(&error);
-  if (builder == nullptr) return "no diagnosis: " + error;
+  if (builder == nullptr) {
+    diagnosis.text = "no diagnosis: " + error;
+    return diagnosis;
+  }
   const Build build =
       builder->Make(request.source, problem, request.compile_timeout_s);
-  if (build.status != Status::kOk) return "";
-  const std::string found = Examine(build, request, problem, endless);
-  return found.empty() ? "" : Resolve(found, build);
+  if (build.status != Status::kOk) return diagnosis;
+  const auto start = Clock::now();
+  const std::string found =
+      Examine(build, request.seed, problem, endless, run_s);
+  diagnosis.left_s -=
+      std::chrono::duration<double>(Clock::now() - start).count();
+  diagnosis.found = !found.empty();
+  if (diagnosis.found) diagnosis.text = Resolve(found, build);
+  return diagnosis;
 }
 
-std::string Diagnostician::Examine(const Build& build, const Request& request,
-                                   const Problem& problem, bool endless) const {
+std::string Diagnostician::Examine(const Build& build, uint64_t seed,
+                                   const Problem& problem, bool endless,
+                                   double run_s) const {
   const auto start = Clock::now();
   std::string hint;
   WorkerSpec spec = spec_;
   if (endless) {
     const auto until =
-        start +
-        std::chrono::duration_cast<Clock::duration>(
-            std::chrono::duration<double>(kEndless * request.run_timeout_s));
+        start + std::chrono::duration_cast<Clock::duration>(
+                    std::chrono::duration<double>(kEndless * run_s));
     spec.command.environment.push_back(
         std::string(kCheckUntil) + "=" +
         std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -195,13 +207,12 @@ std::string Diagnostician::Examine(const Build& build, const Request& request,
   Health health;  // the device's own does not depend on it
   Runner runner(spec, &health);
   for (size_t index : BySize(problem)) {
-    const Problem one = OnlyCase(problem, index, request.seed);
+    const Problem one = OnlyCase(problem, index, seed);
     RunRequest run;
     run.problem = &one;
     run.library = build.library.get();
     run.options.timeout_s =
-        request.run_timeout_s -
-        std::chrono::duration<double>(Clock::now() - start).count();
+        run_s - std::chrono::duration<double>(Clock::now() - start).count();
     if (run.options.timeout_s <= 0) break;
     const Report report = runner.Execute(run);
     const std::string& label = one.cases[0].label;

@@ -32,6 +32,8 @@ constexpr bool kLimitMemory = true;
 #endif
 constexpr int64_t kCpuWorkerFile = int64_t{64} << 20;
 constexpr int64_t kCudaWorkerHostMemory = int64_t{4} << 30;
+// Of the time for a diagnosis, the cpu device's, where there is another finder.
+constexpr double kCheckerShare = 0.5;
 constexpr int kCpuWorkerDescriptors = 64;
 constexpr int kCudaWorkerDescriptors = 1024;
 
@@ -74,7 +76,10 @@ Pipeline::Pipeline(const Options& chosen,
       memory_bytes_(WorkerMemory(chosen.device, chosen.memory_bytes)),
       diagnostician_(chosen.device == "cpu" ? chosen.compiler : "",
                      MakeWorkerSpec("cpu"), &cache_, guard_.scratch(),
-                     guard_.fd(), cancel_.get()) {
+                     guard_.fd(), cancel_.get()),
+      sanitizer_(builder_.toolchain().Sanitizer(), chosen.compiler,
+                 MakeWorkerSpec(chosen.device), &cache_, guard_.scratch(),
+                 guard_.fd(), cancel_.get()) {
   RequireAtLeast(0, "compile_workers", options_.compile_workers);
   RequireAtLeast(1, "run_workers", options_.run_workers);
   std::promise<Introduction> opened;
@@ -93,6 +98,7 @@ Pipeline::Pipeline(const Options& chosen,
   for (int i = 0; i < compilers; ++i) {
     threads_.emplace_back([this] { HostLoop(); });
   }
+  if (sanitizer_.usable()) threads_.emplace_back([this] { ExamineLoop(); });
 }
 
 Pipeline::~Pipeline() { Stop(); }
@@ -105,6 +111,7 @@ void Pipeline::Stop() {
   eventfd_write(cancel_.get(), 1);
   host_work_.notify_all();
   run_work_.notify_all();
+  examine_work_.notify_all();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }
@@ -163,12 +170,19 @@ void Pipeline::RunLoop(std::promise<Introduction>* opened) {
       return;
     }
   }
-  while (const TaskPtr task = TakeRunTask()) {
+  while (const TaskPtr task = Take(&to_run_, &run_work_)) {
     if (wanted_(task)) {
       RunTask(task, &runner);
     } else {
       deliver_(task);
     }
+  }
+}
+
+void Pipeline::ExamineLoop() {
+  while (const TaskPtr task = Take(&to_examine_, &examine_work_)) {
+    if (wanted_(task)) ExamineTask(task);
+    deliver_(task);
   }
 }
 
@@ -188,12 +202,13 @@ TaskPtr Pipeline::TakeHostTask(bool* check) {
   return task;
 }
 
-TaskPtr Pipeline::TakeRunTask() {
+TaskPtr Pipeline::Take(std::deque<TaskPtr>* queue,
+                       std::condition_variable* work) {
   std::unique_lock<std::mutex> lock(mutex_);
-  run_work_.wait(lock, [this] { return stopping_ || !to_run_.empty(); });
+  work->wait(lock, [&] { return stopping_ || !queue->empty(); });
   if (stopping_) return nullptr;
-  TaskPtr task = std::move(to_run_.front());
-  to_run_.pop_front();
+  TaskPtr task = std::move(queue->front());
+  queue->pop_front();
   return task;
 }
 
@@ -201,7 +216,10 @@ void Pipeline::Push(std::deque<TaskPtr>* queue, TaskPtr task) {
   const std::lock_guard<std::mutex> lock(mutex_);
   task->queued = Clock::now();
   queue->push_back(std::move(task));
-  (queue == &to_run_ ? run_work_ : host_work_).notify_one();
+  (queue == &to_run_       ? run_work_
+   : queue == &to_examine_ ? examine_work_
+                           : host_work_)
+      .notify_one();
 }
 
 void Pipeline::BuildTask(const TaskPtr& task) {
@@ -315,10 +333,28 @@ bool Pipeline::InService(const TaskPtr& task) {
 }
 
 void Pipeline::DiagnoseTask(const TaskPtr& task) {
-  task->result.diagnosis = diagnostician_.Diagnose(
-      task->result.replay.request, *task->problem,
-      /*endless=*/task->result.status == Status::kTimeout);
-  deliver_(task);
+  const Request& request = task->result.replay.request;
+  const double share = sanitizer_.usable() ? kCheckerShare : 1;
+  const Diagnosis diagnosis = diagnostician_.Diagnose(
+      request, *task->problem,
+      /*endless=*/task->result.status == Status::kTimeout,
+      share * request.run_timeout_s);
+  task->result.diagnosis = diagnosis.text;
+  task->examine_s = diagnosis.left_s + (1 - share) * request.run_timeout_s;
+  if (sanitizer_.usable() && !diagnosis.found) {
+    Push(&to_examine_, task);
+  } else {
+    deliver_(task);
+  }
+}
+
+/// Nothing else is timed meanwhile.
+void Pipeline::ExamineTask(const TaskPtr& task) {
+  const DeviceLock alone(worker_.device, cancel_.get());
+  const std::string found =
+      sanitizer_.Examine(task->result.replay.request, *task->problem,
+                         task->result.status, task->examine_s);
+  if (!found.empty()) task->result.diagnosis = found;
 }
 
 void Pipeline::Finish(const TaskPtr& task) {
@@ -359,9 +395,11 @@ void Pipeline::RequireRoom(const Problem& problem, int repetitions) const {
 }
 
 std::string Pipeline::Describe() const {
+  const std::string sanitizer = builder_.toolchain().Sanitizer();
   return worker_.device + "; " + builder_.toolchain().Describe() + "; cache " +
          cache_.directory() + "; sandbox: " + worker_.sandbox +
-         (builder_.sandboxed() ? "; compilers: files" : "; compilers: none");
+         (builder_.sandboxed() ? "; compilers: files" : "; compilers: none") +
+         (sanitizer.empty() ? "" : "; compute-sanitizer " + sanitizer);
 }
 
 }  // namespace jaxkern

@@ -208,10 +208,10 @@ Job MakeJob(const Problem& problem, const JobOptions& options) {
   return job;
 }
 
-bool SendJob(int socket, const Job& job, const std::vector<int>& memory) {
+std::string JobText(const Job& job) {
   json cases = json::array();
   for (const JobCase& c : job.cases) cases.push_back(ToJson(c));
-  const json message = {
+  const json text = {
       {"cases", cases},
       {"seed", job.seed},
       {"repetitions", job.repetitions},
@@ -222,22 +222,32 @@ bool SendJob(int socket, const Job& job, const std::vector<int>& memory) {
       {"input_bytes", job.input_bytes},
       {"result_bytes", job.result_bytes},
   };
-  return Send(socket, message.dump(), memory);
+  return text.dump();
+}
+
+Job ParseJob(const std::string& text) {
+  const json parsed = json::parse(text);
+  Job job;
+  for (const json& c : parsed.at("cases")) job.cases.push_back(ParseCase(c));
+  job.seed = parsed.at("seed");
+  job.repetitions = parsed.at("repetitions");
+  job.flush = parsed.at("flush");
+  job.rules = parsed.at("rules");
+  job.timeout_s = parsed.at("timeout_s");
+  job.batch_bytes = parsed.at("batch_bytes");
+  job.input_bytes = parsed.at("input_bytes");
+  job.result_bytes = parsed.at("result_bytes");
+  return job;
+}
+
+bool SendJob(int socket, const Job& job, const std::vector<int>& memory) {
+  return Send(socket, JobText(job), memory);
 }
 
 bool ReceiveJob(int socket, Job* job, std::vector<Fd>* memory) {
   std::string text;
   if (!Receive(socket, &text, memory)) return false;
-  const json message = json::parse(text);
-  for (const json& c : message.at("cases")) job->cases.push_back(ParseCase(c));
-  job->seed = message.at("seed");
-  job->repetitions = message.at("repetitions");
-  job->flush = message.at("flush");
-  job->rules = message.at("rules");
-  job->timeout_s = message.at("timeout_s");
-  job->batch_bytes = message.at("batch_bytes");
-  job->input_bytes = message.at("input_bytes");
-  job->result_bytes = message.at("result_bytes");
+  *job = ParseJob(text);
   return true;
 }
 

@@ -94,6 +94,10 @@ struct Event {
   Timing timing;                ///< kTimes
 };
 
+/// A job as text, and back; ParseJob is for what JobText made.
+std::string JobText(const Job& job);
+Job ParseJob(const std::string& text);
+
 /// False when the other side has gone.
 bool SendJob(int socket, const Job& job, const std::vector<int>& memory);
 bool ReceiveJob(int socket, Job* job, std::vector<Fd>* memory);

@@ -37,6 +37,14 @@ bool EnterRuleset(int ruleset);
 /// $LD_LIBRARY_PATH and $PATH.
 std::vector<std::string> SystemFiles();
 
+/// What a worker needs besides the libraries that it was loaded from: `scratch`
+/// to write in, and on a GPU what the driver needs to start.
+FileAccess WorkerAccess(const std::string& scratch, bool driver);
+
+/// Gives up every capability, for good, and tells the system to take this
+/// process first when memory runs out. False if capabilities are kept.
+bool GiveUpPrivileges();
+
 /// Gives up, in the worker's process, all that candidates must not have: only
 /// `scratch` stays writable, only libraries readable. On a GPU the `driver`
 /// keeps its devices. Returns what is in force, e.g. "no privileges, files

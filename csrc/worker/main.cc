@@ -1,7 +1,8 @@
 // jaxkern-worker --device=cpu|cuda [--memory=BYTES]: runs candidates for an
 // evaluator that it talks to over descriptor 3, see core/protocol.h. Its
 // working directory is the only one that candidates may write in. BYTES must be
-// free on the device.
+// free on the device. With --examine=SECONDS it is compute-sanitizer that
+// starts it, and all it does is said in worker/examine.h.
 #include <fcntl.h>
 
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include "core/protocol.h"
 #include "core/sandbox.h"
 #include "core/worker_process.h"
+#include "worker/examine.h"
 #include "worker/footprint.h"
 #include "worker/run_job.h"
 
@@ -25,6 +27,7 @@ constexpr int kChannel = 3;
 struct Flags {
   std::string device;
   int64_t memory_bytes = 0;
+  double examine_s = 0;
 };
 
 bool ParseFlags(int argc, char** argv, Flags* flags) {
@@ -34,6 +37,8 @@ bool ParseFlags(int argc, char** argv, Flags* flags) {
       flags->device = argument.substr(9);
     } else if (argument.rfind("--memory=", 0) == 0) {
       flags->memory_bytes = std::atoll(argument.c_str() + 9);
+    } else if (argument.rfind("--examine=", 0) == 0) {
+      flags->examine_s = std::atof(argument.c_str() + 10);
     } else {
       return false;
     }
@@ -78,13 +83,28 @@ int Serve(const Flags& flags) {
   }
 }
 
+/// Without the sandbox: compute-sanitizer's part in this process talks to the
+/// other by means that it refuses.
+int Examine(const Flags& flags) {
+  EndAfter(flags.examine_s);
+  std::string error;
+  const std::unique_ptr<Device> device = MakeDevice(flags, &error);
+  if (!device) {
+    std::fprintf(stderr, "%s\n", error.c_str());
+    return 1;
+  }
+  GiveUpPrivileges();
+  return ExamineJob(device.get(), ".");
+}
+
 }  // namespace
 }  // namespace jaxkern
 
 int main(int argc, char** argv) {
   jaxkern::Flags flags;
-  if (!jaxkern::ParseFlags(argc, argv, &flags) ||
-      fcntl(jaxkern::kChannel, F_GETFD) < 0) {
+  const bool understood = jaxkern::ParseFlags(argc, argv, &flags);
+  if (understood && flags.examine_s > 0) return jaxkern::Examine(flags);
+  if (!understood || fcntl(jaxkern::kChannel, F_GETFD) < 0) {
     std::fprintf(stderr, "jaxkern-worker is started by the evaluator only\n");
     return 2;
   }

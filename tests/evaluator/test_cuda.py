@@ -127,3 +127,60 @@ def test_endless_kernel_times_out_and_the_next_runs(cuda, task):
   result = judge(cuda, task, ENDLESS, run_timeout_s=2)
   assert (result.status, result.stage) == ("timeout", "run")
   assert judge(cuda, task, KERNEL).status == "ok"
+
+
+# Inline PTX, which the cpu device's checker does not run: compute-sanitizer is
+# asked. The kernel's body begins on line 6.
+EXAMINED = """
+__global__ void kernel(const float* x, float* y, int n) {
+  int t = threadIdx.x;
+  unsigned lane;
+  asm volatile("mov.u32 %%0, %%%%laneid;" : "=r"(lane));
+  %s
+}
+extern "C" int launch(const float* x, float* y, int64_t n, float a,
+                      cudaStream_t stream) {
+  kernel<<<1, 64, 0, stream>>>(x, y, (int)n);
+  return cudaGetLastError();
+}
+"""
+
+
+@pytest.mark.parametrize(
+  "body, status, diagnosis",
+  [
+    (
+      "if (t <= n) y[t] = 3 * x[t % n];",
+      "runtime_error",
+      r"kernel\.cu:6: out-of-bounds write of y\[5\] \(y has 5 elements\)"
+      r" by thread \(5,0,0\) of block \(0,0,0\), in case n=5",
+    ),
+    (
+      "__shared__ float s[64];\n  s[t] = lane + x[t % n];\n"
+      "  y[t % n] = s[63 - t];",
+      "wrong_answer",
+      r"kernel\.cu:[78]: race on shared memory.* line [78]"
+      r".* line [78], no barrier",
+    ),
+    (
+      "__shared__ volatile int go;\n"
+      "  if (lane < 16) {\n    __syncthreads();\n    go = 4321;\n"
+      "  } else {\n    while (go != 4321) {}\n  }\n  y[t % n] = go;",
+      "timeout",
+      r"kernel\.cu:8: divergent barrier: not all threads of the warp",
+    ),
+    (
+      "if (t < n) y[t] += 3 * x[t];",
+      "nonfinite",
+      r"kernel\.cu:6: read of y\[\d+\], which nothing has written yet,"
+      r" by thread \(\d+,0,0\) of block \(0,0,0\), in case n=",
+    ),
+  ],
+  ids=["out_of_bounds", "race", "divergent_barrier", "uninitialised"],
+)
+def test_compute_sanitizer_names_the_fault(cuda, task, body, status, diagnosis):
+  if "compute-sanitizer" not in cuda.describe():
+    pytest.skip("no compute-sanitizer")
+  result = judge(cuda, task, EXAMINED % body, run_timeout_s=15, diagnose=True)
+  assert result.status == status
+  assert re.search(diagnosis, result.diagnosis), result.diagnosis

@@ -189,8 +189,35 @@ Nvcc FindNvcc(const std::string& compiler) {
                                 ", whose version is: " + nvcc.build);
   }
   nvcc.version = match[1];
-  nvcc.cudart = FindRuntime(Top(nvcc.path), match[2]);
+  nvcc.top = Top(nvcc.path);
+  nvcc.cudart = FindRuntime(nvcc.top, match[2]);
   return nvcc;
+}
+
+std::string FindSanitizer(const Nvcc& nvcc) {
+  const std::string name = "/compute-sanitizer";
+  const std::string home = Variable("CUDA_HOME");
+  std::vector<std::string> places = {nvcc.path.substr(0, nvcc.path.rfind('/'))};
+  for (const std::string& root : {nvcc.top, home}) {
+    if (root.empty()) continue;
+    places.push_back(root + "/bin");
+    places.push_back(root + name);
+  }
+  const std::string on_path = OnPath(name.substr(1));
+  if (!on_path.empty()) {
+    places.push_back(on_path.substr(0, on_path.size() - name.size()));
+  }
+  places.insert(places.end(),
+                {"/usr/local/cuda/bin", "/usr/local/cuda" + name});
+  for (const std::string& site : SitePackages()) {
+    places.push_back(site + "/nvidia/cu*/bin");
+  }
+  for (const std::string& place : places) {
+    for (const std::string& match : Glob(place + name)) {
+      if (IsExecutable(match)) return Absolute(match);
+    }
+  }
+  return "";
 }
 
 std::string Architecture() {

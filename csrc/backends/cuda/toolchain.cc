@@ -14,8 +14,11 @@ namespace {
 
 class CudaToolchain final : public Toolchain {
  public:
-  explicit CudaToolchain(const std::string& compiler)
-      : nvcc_(FindNvcc(compiler)), architecture_(Architecture()) {
+  CudaToolchain(const std::string& compiler, bool lines)
+      : nvcc_(FindNvcc(compiler)),
+        sanitizer_(FindSanitizer(nvcc_)),
+        architecture_(Architecture()),
+        lines_(lines) {
     const std::string plain =
         "sm_" + architecture_.substr(0, architecture_.find('a'));
     const std::string known = Probe({nvcc_.path, "--list-gpu-code"});
@@ -67,6 +70,8 @@ class CudaToolchain final : public Toolchain {
     return {"JAXKERN_CUDART=" + nvcc_.cudart};
   }
 
+  std::string Sanitizer() const override { return sanitizer_; }
+
   Resources ParseResources(const std::string& output) const override;
 
  private:
@@ -95,12 +100,15 @@ class CudaToolchain final : public Toolchain {
       flags.push_back("-L" + library.substr(0, slash));
       flags.push_back("-l:" + library.substr(slash + 1));
     }
+    if (lines_) flags.emplace_back("-lineinfo");
     return flags;
   }
 
   Nvcc nvcc_;
+  std::string sanitizer_;
   std::string architecture_;
   std::string host_, cxx_library_;
+  const bool lines_;
 };
 
 /// The number in `line` before `unit`, e.g. 42 for "Used 42 registers" and
@@ -138,7 +146,11 @@ Resources CudaToolchain::ParseResources(const std::string& output) const {
 }  // namespace
 
 std::unique_ptr<Toolchain> MakeCudaToolchain(const std::string& compiler) {
-  return std::make_unique<CudaToolchain>(compiler);
+  return std::make_unique<CudaToolchain>(compiler, /*lines=*/false);
+}
+
+std::unique_ptr<Toolchain> MakeLinesToolchain(const std::string& compiler) {
+  return std::make_unique<CudaToolchain>(compiler, /*lines=*/true);
 }
 
 }  // namespace jaxkern

@@ -57,7 +57,7 @@ struct Request {
   /// In a process of its own, which on cuda others would share. On cpu always.
   bool fresh_process = false;
   /// If the candidate runs and fails, look for its fault (Result::diagnosis);
-  /// that takes another compilation and at most run_timeout_s.
+  /// that takes one or two compilations and at most run_timeout_s.
   bool diagnose = false;
   /// Judge by the rules about cheating, too. Without them `ok` means what it
   /// does to a harness that compares one launch and believes its clock.
@@ -87,8 +87,9 @@ struct Result {
   Status status = Status::kInfraError;
   std::string stage;  ///< "extract", "compile", "link", "run" or "check"
   std::string log;    ///< for a reader who can fix it; paths removed, bounded
-  /// One line with the fault that the cpu device's checker found: line, buffer,
-  /// thread. "" if none was found or Request::diagnose was not set.
+  /// One line with the fault that the cpu device's checker or, on cuda,
+  /// compute-sanitizer found: line, buffer, thread. "" if none was found or
+  /// Request::diagnose was not set.
   std::string diagnosis;
   double max_abs_error = 0;
   double max_rel_error = 0;

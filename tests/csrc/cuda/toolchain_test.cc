@@ -11,8 +11,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
 
+#include "backends/cuda/nvcc.h"
 #include "check.h"
 #include "core/elf_symbols.h"
 #include "core/subprocess.h"
@@ -189,6 +191,39 @@ TEST(PreparingKeepsTheCandidateAsItIs) {
   const auto prepared = toolchain.Prepare("a\nb", "entry");
   CHECK(prepared.supported);
   CHECK_EQ(prepared.text, "a\nb\nentry");
+}
+
+TEST(KernelsForTheSanitizerHaveLineNumbers) {
+  const auto lines = jaxkern::MakeLinesToolchain("");
+  CHECK(lines->Fingerprint() != found->Fingerprint());
+  TemporaryDirectory scratch;
+  CHECK_EQ(Build(*lines, kKernel, scratch.path()).exit_code, 0);
+  const auto holds = [](const std::string& directory) {
+    std::ostringstream code;
+    code << std::ifstream(directory + "/kernel.so", std::ios::binary).rdbuf();
+    return code.str().find(".debug_line") != std::string::npos;
+  };
+  CHECK(holds(scratch.path()));
+  CHECK_EQ(Build(*found, kKernel, scratch.path()).exit_code, 0);
+  CHECK(!holds(scratch.path()));
+}
+
+TEST(TheSanitizerIsFoundBesideNvccAndInItsToolkit) {
+  TemporaryDirectory scratch;
+  jaxkern::Nvcc nvcc;
+  nvcc.path = scratch.path() + "/elsewhere/nvcc";
+  nvcc.top = scratch.path() + "/toolkit";
+  const auto add = [](const std::string& directory) {
+    std::filesystem::create_directories(directory);
+    const std::string path = directory + "/compute-sanitizer";
+    std::ofstream(path) << "#!/bin/sh\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  };
+  const std::string of_toolkit = add(nvcc.top + "/compute-sanitizer");
+  CHECK_EQ(jaxkern::FindSanitizer(nvcc), of_toolkit);
+  const std::string beside = add(scratch.path() + "/elsewhere");
+  CHECK_EQ(jaxkern::FindSanitizer(nvcc), beside);
 }
 
 std::string ErrorOf(const std::string& compiler) {
