@@ -25,6 +25,9 @@ class Arguments {
   /// Copies a variant's inputs in and poisons the outputs.
   DeviceError Fill(const char* inputs, int variant);
 
+  /// Zeros for all.
+  DeviceError FillWithZeros();
+
   /// The outputs' way into a slot of the results.
   void AddSnapshots(char* slot, std::vector<Readback>* snapshots) const;
 
