@@ -76,7 +76,7 @@ def profile(directory: str) -> list[float]:
   from jax.profiler import ProfileData
 
   (path,) = pathlib.Path(directory).rglob("*.xplane.pb")
-  events = []
+  events, seen = [], set()
   for plane in ProfileData.from_file(str(path)).planes:
     if not plane.name.startswith("/device:GPU:"):
       continue
@@ -87,7 +87,14 @@ def profile(directory: str) -> list[float]:
         module = str(dict(event.stats).get("hlo_module", ""))
         is_flush = "flush" in module
         events.append((event.start_ns, event.end_ns, is_flush))
-  return calls(events)
+        seen.add(f"{event.name} of {module or 'no module'}")
+  times = calls(events)
+  if len(times) != CALLS:
+    raise RuntimeError(
+      f"expected {CALLS} calls in the trace, got {len(times)} of"
+      f" {sorted(seen)[:20]}"
+    )
+  return times
 
 
 def time_reference(name: str) -> list[float]:

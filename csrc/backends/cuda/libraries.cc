@@ -8,6 +8,8 @@
 namespace jaxkern {
 namespace {
 
+constexpr char kSystemHeaders[] = "/usr/include";
+
 /// A library as bundles call it. Without a header it comes with every nvcc.
 struct Known {
   std::string name, header;
@@ -50,8 +52,9 @@ std::vector<Place> Places(const Nvcc& nvcc, const std::string& name) {
   for (const std::string& library : Split(Variable("LD_LIBRARY_PATH"), ':')) {
     places.push_back({library + "/../include", library});
   }
-  for (const char* library : {"/lib/*-linux-gnu", "/lib64"}) {
-    add("/usr", library);
+  for (const char* library : {"/usr/lib/*-linux-gnu", "/usr/lib64"}) {
+    places.push_back({kSystemHeaders, library});
+    places.push_back({kSystemHeaders + std::string("/*-linux-gnu"), library});
   }
   return places;
 }
@@ -94,8 +97,11 @@ Libraries FindCudaLibraries(const Nvcc& nvcc,
                           " in the toolkit, CUDA_HOME or a wheel";
       return libraries;
     }
-    // Behind the toolkit's: wheels of another version may lie there, too.
-    libraries.flags.push_back("-isystem=" + place->include);
+    // Behind the toolkit's: wheels of another version may lie there, too. The
+    // system's own must not be named, which would change their order.
+    if (place->include.rfind(kSystemHeaders, 0) != 0) {
+      libraries.flags.push_back("-isystem=" + place->include);
+    }
     libraries.flags.push_back("-L" + place->library);
     for (const std::string& file : known->files) {
       libraries.flags.push_back("-l:" + file);
