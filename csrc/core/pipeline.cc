@@ -73,6 +73,7 @@ Pipeline::Pipeline(const Options& chosen,
       cancel_(eventfd(0, EFD_CLOEXEC)),
       builder_(MakeToolchain(chosen), &cache_, guard_.scratch(), guard_.fd(),
                cancel_.get()),
+      baseline_builder_(&builder_),
       memory_bytes_(WorkerMemory(chosen.device, chosen.memory_bytes)),
       diagnostician_(chosen.device == "cpu" ? chosen.compiler : "",
                      MakeWorkerSpec("cpu"), &cache_, guard_.scratch(),
@@ -245,14 +246,9 @@ void Pipeline::BuildTask(const TaskPtr& task) {
     return;
   }
   if (request.rules && HasABadLibrary(task)) return;
-  if (request.repetitions > 0 && !problem.baseline.empty()) {
-    task->baseline =
-        builder_.Make(problem.baseline, problem, request.compile_timeout_s);
-    if (task->baseline.status != Status::kOk) {
-      Fail(task, Status::kInfraError, "compile",
-           "the problem's baseline does not build: " + task->baseline.log);
-      return;
-    }
+  if (request.repetitions > 0) {
+    task->baselines =
+        baseline_builder_.Make(problem, request.compile_timeout_s);
   }
   Push(&to_run_, task);
 }
@@ -290,7 +286,7 @@ void Pipeline::RunTask(const TaskPtr& task, Runner* runner) {
   RunRequest run;
   run.problem = task->problem.get();
   run.library = task->build.library.get();
-  run.baseline = task->baseline.library.get();
+  run.baselines = &task->baselines;
   run.options.seed = task->seed;
   run.options.repetitions = task->request.repetitions;
   run.options.flush = task->request.flush;
@@ -301,8 +297,14 @@ void Pipeline::RunTask(const TaskPtr& task, Runner* runner) {
         std::min(run.options.batch_bytes, static_cast<size_t>(memory_bytes_));
   }
   run.fresh_process = task->request.fresh_process;
+  if (task->request.repetitions > 0) {
+    run.read_clocks = [this] {
+      return builder_.toolchain().ReadClocks(worker_.device);
+    };
+  }
   task->report = runner->Execute(run);
   task->result.run_s = SecondsSince(start);
+  task->result.clocks = task->report.clocks;
   if (task->report.status == Status::kOk) {
     Push(&to_check_, task);
   } else {

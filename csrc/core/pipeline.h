@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/baselines.h"
 #include "core/builder.h"
 #include "core/cache.h"
 #include "core/diagnosis.h"
@@ -32,7 +33,8 @@ struct Task {
   std::shared_ptr<const Problem> problem;
   uint64_t seed = 0;  // the request's, or fresh
   std::chrono::steady_clock::time_point queued;
-  Build build, baseline;
+  Build build;
+  std::vector<BuiltBaseline> baselines;
   Report report;
   Result result;
   bool undiagnosed = false;  ///< has a result, but for its diagnosis
@@ -89,6 +91,7 @@ class Pipeline {
   Guard guard_;
   const Fd cancel_;  // readable when all must stop
   Builder builder_;
+  BaselineBuilder baseline_builder_;
   const int64_t memory_bytes_;
   Diagnostician diagnostician_;
   Sanitizer sanitizer_;

@@ -316,6 +316,41 @@ std::string ReadText(const std::string& path) {
   return text.str();
 }
 
+/// What "baseline" names is called naive and comes first.
+std::vector<Baseline> ReadBaselines(const Field& top,
+                                    const std::string& directory) {
+  std::vector<Baseline> baselines;
+  const auto naive = top.value.find("baseline");
+  if (naive != top.value.end() && !naive->is_null()) {
+    const std::string file = top.At("baseline").FileName();
+    baselines.push_back({"naive", ReadText(directory + "/" + file), {}});
+  }
+  if (!top.value.contains("baselines")) return baselines;
+  const Field further = top.At("baselines");
+  for (size_t i = 0; i < further.Size(); ++i) {
+    const Field field = further.At(i);
+    Baseline baseline;
+    baseline.name = field.At("name").String();
+    if (!IsIdentifier(baseline.name)) field.At("name").Fail("an identifier");
+    for (const Baseline& other : baselines) {
+      if (other.name == baseline.name) {
+        field.At("name").Fail("a name not used before");
+      }
+    }
+    baseline.source = ReadText(directory + "/" + field.At("file").FileName());
+    const Field libraries = field.At("libraries");
+    for (size_t k = 0; k < libraries.Size(); ++k) {
+      baseline.libraries.push_back(libraries.At(k).String());
+    }
+    baselines.push_back(std::move(baseline));
+  }
+  if (baselines.size() > kMostBaselines) {
+    further.Fail("at most " + std::to_string(kMostBaselines) + " with naive",
+                 std::to_string(baselines.size()));
+  }
+  return baselines;
+}
+
 }  // namespace
 
 size_t Bytes(const Variant& variant) {
@@ -349,11 +384,10 @@ std::shared_ptr<const Problem> ReadProblem(const std::string& directory) {
   }
   ReadInputs(blocks.inputs, problem.get());
   ReadExpected(blocks.expected, problem.get());
-  if (parsed.contains("baseline") && !parsed["baseline"].is_null()) {
-    problem->baseline =
-        ReadText(directory + "/" + top.At("baseline").FileName());
-  }
-  problem->hash = HashOf(text + problem->baseline, *problem);
+  problem->baselines = ReadBaselines(top, directory);
+  std::string texts = text;
+  for (const Baseline& baseline : problem->baselines) texts += baseline.source;
+  problem->hash = HashOf(texts, *problem);
   return problem;
 }
 

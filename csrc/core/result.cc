@@ -140,6 +140,45 @@ Resources ReadResources(const json& object) {
   return resources;
 }
 
+nlohmann::ordered_json ToJson(
+    const std::map<std::string, BaselineTimes>& baselines) {
+  auto object = nlohmann::ordered_json::object();
+  for (const auto& [name, times] : baselines) {
+    object[name] = {{"us", times.us},
+                    {"speedup", times.speedup},
+                    {"speedup_low", times.speedup_low},
+                    {"speedup_high", times.speedup_high},
+                    {"note", times.note}};
+  }
+  return object;
+}
+
+BaselineTimes ReadBaseline(const json& object) {
+  BaselineTimes times;
+  Read(object, "us", &times.us);
+  Read(object, "speedup", &times.speedup);
+  Read(object, "speedup_low", &times.speedup_low);
+  Read(object, "speedup_high", &times.speedup_high);
+  Read(object, "note", &times.note);
+  return times;
+}
+
+nlohmann::ordered_json ToJson(const ClockReading& reading) {
+  return {{"sm_mhz", reading.sm_mhz},
+          {"memory_mhz", reading.memory_mhz},
+          {"temperature_c", reading.temperature_c},
+          {"throttled", reading.throttled}};
+}
+
+ClockReading ReadClocks(const json& object) {
+  ClockReading reading;
+  Read(object, "sm_mhz", &reading.sm_mhz);
+  Read(object, "memory_mhz", &reading.memory_mhz);
+  Read(object, "temperature_c", &reading.temperature_c);
+  Read(object, "throttled", &reading.throttled);
+  return reading;
+}
+
 const json& Object(const json& object, const char* field) {
   const auto found = object.find(field);
   if (found == object.end()) Fail(field, "an object", "nothing");
@@ -150,7 +189,7 @@ const json& Object(const json& object, const char* field) {
 }  // namespace
 
 std::string ToJson(const Result& result) {
-  const nlohmann::ordered_json object = {
+  nlohmann::ordered_json object = {
       {"status", StatusName(result.status)},
       {"stage", result.stage},
       {"log", result.log},
@@ -166,6 +205,7 @@ std::string ToJson(const Result& result) {
       {"speedup", result.speedup},
       {"speedup_low", result.speedup_low},
       {"speedup_high", result.speedup_high},
+      {"baselines", ToJson(result.baselines)},
       {"device", result.device},
       {"compile_s", result.compile_s},
       {"queue_s", result.queue_s},
@@ -177,6 +217,10 @@ std::string ToJson(const Result& result) {
         {"spill_bytes", result.resources.spill_bytes}}},
       {"replay", ToJson(result.replay)},
   };
+  if (result.clocks) {
+    object["clocks"] = {{"before", ToJson(result.clocks->before)},
+                        {"after", ToJson(result.clocks->after)}};
+  }
   // A compiler may quote a candidate's bytes that are not UTF-8.
   return object.dump(-1, ' ', false,
                      nlohmann::ordered_json::error_handler_t::replace);
@@ -203,6 +247,15 @@ Result FromJson(const std::string& text) {
   Read(object, "speedup", &result.speedup);
   Read(object, "speedup_low", &result.speedup_low);
   Read(object, "speedup_high", &result.speedup_high);
+  for (const auto& [name, times] : Object(object, "baselines").items()) {
+    if (!times.is_object()) Fail("baselines." + name, "an object", Show(times));
+    result.baselines[name] = ReadBaseline(times);
+  }
+  if (object.contains("clocks")) {
+    const json& clocks = Object(object, "clocks");
+    result.clocks = {ReadClocks(Object(clocks, "before")),
+                     ReadClocks(Object(clocks, "after"))};
+  }
   Read(object, "device", &result.device);
   Read(object, "compile_s", &result.compile_s);
   Read(object, "queue_s", &result.queue_s);

@@ -168,7 +168,8 @@ std::vector<std::string> SystemFiles() {
                                     "/etc/ld.so.cache",
                                     "/etc/ld.so.preload",
                                     "/etc/alternatives"};
-  for (const char* variable : {"PATH", "LD_LIBRARY_PATH"}) {
+  for (const char* variable :
+       {"PATH", "LD_LIBRARY_PATH", "JAXKERN_LIBRARIES"}) {
     const char* value = std::getenv(variable);
     std::istringstream places(value != nullptr ? value : "");
     for (std::string place; std::getline(places, place, ':');) {

@@ -175,6 +175,14 @@ void BindResult(py::module_* m) {
       .def_readonly("speedup", &Result::speedup)
       .def_readonly("speedup_low", &Result::speedup_low)
       .def_readonly("speedup_high", &Result::speedup_high)
+      .def_property_readonly(
+          "baselines",
+          [](const Result& r) { return py::object(ToDict(r)["baselines"]); },
+          "By name: us, speedup, speedup_low, speedup_high, note; as a dict.")
+      .def_property_readonly(
+          "clocks",
+          [](const Result& r) { return ToDict(r).attr("get")("clocks"); },
+          "The GPU's state before and after, as a dict; None if unknown.")
       .def_readonly("device", &Result::device)
       .def_readonly("compile_s", &Result::compile_s)
       .def_readonly("queue_s", &Result::queue_s)

@@ -104,6 +104,16 @@ DeviceError Arguments::Fill(const char* inputs, int variant) {
   return error;
 }
 
+DeviceError Arguments::FillWithZeros() {
+  DeviceError error;
+  for (size_t i = 0; i < buffers_.size() && error.code == 0; ++i) {
+    const JobValue& value = case_.values[i];
+    if (!IsArray(value) || value.bytes == 0) continue;
+    error = device_->Fill(buffers_[i], 0, value.bytes);
+  }
+  return error;
+}
+
 void Arguments::AddSnapshots(char* slot,
                              std::vector<Readback>* snapshots) const {
   for (size_t i = 0; i < buffers_.size(); ++i) {

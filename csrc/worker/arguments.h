@@ -31,6 +31,9 @@ class Arguments {
   /// they were allocated, so that reading them can be noticed.
   DeviceError Fill(const char* inputs, int variant);
 
+  /// Zeros for all.
+  DeviceError FillWithZeros();
+
   /// The outputs' way into a slot of the results.
   void AddSnapshots(char* slot, std::vector<Readback>* snapshots) const;
 

@@ -14,6 +14,13 @@ Footprint TakeFootprint(Device* device) {
           CountEntries("."), device->FreeBytes()};
 }
 
+void Shift(const Footprint& before, const Footprint& after, Footprint* clean) {
+  clean->threads += after.threads - before.threads;
+  clean->descriptors += after.descriptors - before.descriptors;
+  clean->files += after.files - before.files;
+  clean->free_bytes += after.free_bytes - before.free_bytes;
+}
+
 bool IsClean(const Footprint& before, const Footprint& now) {
   return now.threads <= before.threads &&
          now.descriptors <= before.descriptors && now.files <= before.files &&

@@ -18,6 +18,10 @@ struct Footprint {
 
 Footprint TakeFootprint(Device* device);
 
+/// What there must be once `before` has turned into `after`, where this was our
+/// own doing.
+void Shift(const Footprint& before, const Footprint& after, Footprint* clean);
+
 /// True if there is nothing more now than there was. Memory of the device may
 /// shrink a little: drivers allocate late.
 bool IsClean(const Footprint& before, const Footprint& now);

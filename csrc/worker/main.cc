@@ -15,6 +15,7 @@
 #include "core/protocol.h"
 #include "core/sandbox.h"
 #include "core/worker_process.h"
+#include "worker/baselines.h"
 #include "worker/examine.h"
 #include "worker/footprint.h"
 #include "worker/run_job.h"
@@ -59,6 +60,32 @@ std::unique_ptr<Device> MakeDevice(const Flags& flags, std::string* error) {
   return nullptr;
 }
 
+/// Baselines come and go around the candidate; what they change in passing is
+/// not its doing. False when the evaluator has gone.
+bool RunOne(Device* device, const Job& job, std::vector<Fd> memory,
+            Footprint* clean) {
+  auto baselines = std::make_unique<Baselines>(device, job);
+  Footprint before = TakeFootprint(device);
+  const size_t handed_over = memory.size();
+  Event done = baselines->Prepare(&memory, kChannel);
+  // The descriptors of the job itself are closed with it.
+  before.descriptors -= static_cast<int>(handed_over);
+  Footprint after = TakeFootprint(device);
+  after.descriptors -= static_cast<int>(memory.size());
+  Shift(before, after, clean);
+  if (done.status == Status::kOk) {
+    done =
+        RunJob(device, job, std::move(memory), baselines->entries(), kChannel);
+  }
+  std::fflush(nullptr);
+  before = TakeFootprint(device);
+  done.reusable = done.reusable && IsClean(*clean, before);
+  const bool sent = SendEvent(kChannel, done);
+  baselines.reset();
+  Shift(before, TakeFootprint(device), clean);
+  return sent;
+}
+
 int Serve(const Flags& flags) {
   std::string error;
   const std::unique_ptr<Device> device = MakeDevice(flags, &error);
@@ -70,16 +97,14 @@ int Serve(const Flags& flags) {
                             EnterSandbox(".", flags.device == "cuda")
                       : error;
   if (!SendEvent(kChannel, ready) || !device) return 1;
-  const Footprint clean = TakeFootprint(device.get());
+  Footprint clean = TakeFootprint(device.get());
   while (true) {
     Job job;
     std::vector<Fd> memory;
     if (!ReceiveJob(kChannel, &job, &memory)) return 0;
-    Event done = RunJob(device.get(), job, std::move(memory), kChannel);
-    std::fflush(nullptr);
-    done.reusable =
-        done.reusable && IsClean(clean, TakeFootprint(device.get()));
-    if (!SendEvent(kChannel, done)) return kChannelLost;
+    if (!RunOne(device.get(), job, std::move(memory), &clean)) {
+      return kChannelLost;
+    }
   }
 }
 

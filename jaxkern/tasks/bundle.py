@@ -23,7 +23,7 @@ MOST_BYTES = 2 << 30
 
 
 def write_bundle(task: Task, directory: str | os.PathLike, seed: int = 0):
-  """Writes `directory`: problem.json, baseline.cu and .npy files.
+  """Writes `directory`: problem.json, baselines and .npy files.
 
   Every case has several variants: inputs drawn anew, with their outputs. Of
   each kind of inputs that the task declares there is a case of its own, so that
@@ -74,8 +74,18 @@ def _write_files(task: Task, directory: pathlib.Path, seed: int) -> None:
     "arguments": [a._asdict() for a in task.arguments],
     "cases": cases,
     "baseline": "baseline.cu",
+    "baselines": [
+      {
+        "name": name,
+        "file": f"baseline.{name}.cu",
+        "libraries": baseline.libraries,
+      }
+      for name, baseline in task.baselines.items()
+    ],
   }
   (directory / "baseline.cu").write_text(task.baseline)
+  for name, baseline in task.baselines.items():
+    (directory / f"baseline.{name}.cu").write_text(baseline.source)
   text = json.dumps(problem, indent=1)
   (directory / "problem.json").write_text(text + "\n")
 

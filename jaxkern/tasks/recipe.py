@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxkern.tasks import inputs as kinds_of_inputs
-from jaxkern.tasks.task import Argument, Arrays, Task, shape_of
+from jaxkern.tasks.task import Argument, Arrays, Baseline, Task, shape_of
 
 
 class Form(NamedTuple):
@@ -202,6 +202,7 @@ def make_task(
   hidden: Sequence[Mapping[str, int]],
   slack: Callable[[Mapping], float] = lambda attributes: 1.0,
   reduced: str = "",
+  vendor: Baseline | None = None,
 ) -> Task:
   """A task of a recipe; the last of `sizes` is the timed one.
 
@@ -237,6 +238,7 @@ def make_task(
     baseline=HEADERS.get(dtype(recipe), "") + baseline,
     kinds=kinds(recipe),
     probe=_probe(recipe.arguments, exact, bounds, reduced),
+    baselines={"vendor": vendor} if vendor else {},
   )
 
 

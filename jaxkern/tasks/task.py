@@ -1,5 +1,6 @@
 """What a task is: a signature, inputs, a reference and a tolerance."""
 
+import types
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -35,6 +36,19 @@ class Argument(NamedTuple):
   shape: tuple[str | int, ...] = ()
 
 
+class Baseline(NamedTuple):
+  """A kernel that candidates are timed against, like it in signature.
+
+  Attributes:
+    source: CUDA C++ text. It is trusted, and may do what candidates may not.
+    libraries: what it calls: 'cublas', 'cudnn', 'cub', 'thrust'. Where one is
+      missing, the baseline takes no part.
+  """
+
+  source: str
+  libraries: tuple[str, ...] = ()
+
+
 class Task(NamedTuple):
   """Something to write a kernel for.
 
@@ -55,6 +69,7 @@ class Task(NamedTuple):
     kinds: of inputs beside ordinary ones, from jaxkern.tasks.inputs; every
       evaluation includes all of them.
     probe: (kind, rng, attributes) -> (input arrays by name, (rtol, atol)).
+    baselines: further ones by name, timed beside it, which is called 'naive'.
   """
 
   name: str
@@ -77,6 +92,7 @@ class Task(NamedTuple):
     ]
     | None
   ) = None
+  baselines: Mapping[str, Baseline] = types.MappingProxyType({})
 
 
 def with_hidden_sizes(task: Task) -> Task:

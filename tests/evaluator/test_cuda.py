@@ -2,12 +2,14 @@
 
 import pathlib
 import re
+import shutil
 import sys
 
 import numpy as np
 import pytest
 
 from jaxkern.evaluator import Evaluator, Request
+from jaxkern.tasks import suite
 
 from .conftest import KERNEL, kernel
 
@@ -84,6 +86,59 @@ def test_memory_left_behind_ends_with_its_worker(cuda, task):
   assert judge(cuda, task, leak).status == "ok"
   assert judge(cuda, task, KERNEL + "// after a leak\n").status == "ok"
   assert cuda.stats()["workers_started"] > before
+
+
+def test_clocks_are_read_before_and_after_timing(cuda, task):
+  assert judge(cuda, task, KERNEL).clocks is None
+  clocks = judge(cuda, task, KERNEL + "// clocks\n", repetitions=10).clocks
+  if clocks is None and shutil.which("nvidia-smi") is None:
+    pytest.skip("no NVML")
+  assert set(clocks) == {"before", "after"}
+  for reading in clocks.values():
+    assert 100 < reading["sm_mhz"] < 5000
+    assert 100 < reading["memory_mhz"] < 50000
+    assert 0 < reading["temperature_c"] < 120
+    assert isinstance(reading["throttled"], bool)
+
+
+@pytest.mark.parametrize(
+  "name",
+  [
+    "matmul",
+    "matmul_bias_gelu",
+    "matvec_bias",
+    "transpose",
+    "transpose_axpy",
+    "row_sum_int32",
+    "row_max_bias",
+    "row_norm",
+    "softmax",
+    "log_softmax",
+  ],
+)
+def test_vendor_baseline_is_right_and_timed(cuda, name):
+  task = suite.get(name)
+  result = judge(
+    cuda, task, f"// {name}\n{task.baseline}", repetitions=10, run_timeout_s=60
+  )
+  assert (result.status, result.log) == ("ok", "")
+  assert result.baselines["naive"]["us"] == result.baseline_us
+  vendor = result.baselines["vendor"]
+  if vendor["note"].startswith("needs "):
+    pytest.skip(vendor["note"])
+  assert vendor["note"] == ""
+  assert 0 < vendor["us"] < 1000
+  assert vendor["speedup_low"] <= vendor["speedup"] <= vendor["speedup_high"]
+
+
+def test_worker_is_kept_after_a_vendor_baseline(cuda):
+  task = suite.get("matmul")
+  started = []
+  for i in range(4):
+    source = f"// kept {i}\n{task.baseline}"
+    assert judge(cuda, task, source, repetitions=10).status == "ok"
+    started.append(cuda.stats()["workers_started"])
+  assert started[1] == started[-1]
 
 
 @pytest.mark.parametrize(

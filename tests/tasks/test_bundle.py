@@ -27,6 +27,7 @@ def test_bundle_describes_the_task_and_its_cases(tmp_path):
     "arguments",
     "cases",
     "baseline",
+    "baselines",
   }
   assert problem["format"] == 1
   assert problem["arguments"] == [
@@ -52,6 +53,19 @@ def test_bundle_describes_the_task_and_its_cases(tmp_path):
   timed = [c["timed"] for c in problem["cases"]]
   assert timed == [False] * 5 + [True] + [False] * len(task.kinds)
   assert (tmp_path / "b" / "baseline.cu").read_text() == task.baseline
+  assert problem["baselines"] == []
+
+
+def test_further_baselines_are_files_with_their_libraries(tmp_path):
+  task = suite.get("matmul")
+  write_bundle(task, tmp_path / "b")
+  problem = json.loads((tmp_path / "b" / "problem.json").read_text())
+  assert problem["baseline"] == "baseline.cu"
+  assert problem["baselines"] == [
+    {"name": "vendor", "file": "baseline.vendor.cu", "libraries": ["cublas"]}
+  ]
+  source = (tmp_path / "b" / "baseline.vendor.cu").read_text()
+  assert source == task.baselines["vendor"].source
 
 
 def test_variants_are_drawn_anew_and_answered(tmp_path):

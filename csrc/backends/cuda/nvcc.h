@@ -12,6 +12,7 @@ struct Nvcc {
   std::string found;    ///< "CUDA_HOME", "PATH", "wheel" or "compiler option"
   std::string build;    ///< what --version prints
   std::string version;  ///< "13.0.88"
+  std::string major;    ///< "13"
   std::string top;      ///< the toolkit's directory, as nvcc itself sees it
   std::string cudart;   ///< absolute path of libcudart.so.<major>
 };

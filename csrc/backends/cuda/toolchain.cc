@@ -5,7 +5,9 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "backends/cuda/libraries.h"
 #include "backends/cuda/nvcc.h"
+#include "backends/cuda/nvml.h"
 #include "core/cxx_library.h"
 #include "core/subprocess.h"
 
@@ -67,7 +69,25 @@ class CudaToolchain final : public Toolchain {
   }
 
   std::vector<std::string> WorkerEnvironment() const override {
-    return {"JAXKERN_CUDART=" + nvcc_.cudart};
+    std::string directories;
+    for (const std::string& directory : CudaLibraryDirectories(nvcc_)) {
+      directories += (directories.empty() ? "" : ":") + directory;
+    }
+    return {"JAXKERN_CUDART=" + nvcc_.cudart,
+            "JAXKERN_LIBRARIES=" + directories};
+  }
+
+  Libraries FindLibraries(
+      const std::vector<std::string>& names) const override {
+    return FindCudaLibraries(nvcc_, names);
+  }
+
+  /// The PCI address is the last thing that a device says of itself.
+  std::optional<ClockReading> ReadClocks(
+      const std::string& device) const override {
+    const size_t comma = device.rfind(", ");
+    return comma == std::string::npos ? std::nullopt
+                                      : ReadGpuClocks(device.substr(comma + 2));
   }
 
   std::string Sanitizer() const override { return sanitizer_; }

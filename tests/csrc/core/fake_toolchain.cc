@@ -40,6 +40,30 @@ class FakeToolchain final : public Toolchain {
     return chosen != nullptr ? chosen : "";
   }
 
+  /// There is one library, which is a flag.
+  Libraries FindLibraries(
+      const std::vector<std::string>& names) const override {
+    Libraries libraries;
+    for (const std::string& name : names) {
+      if (name != "fake") libraries.missing = "needs " + name + ": none";
+    }
+    libraries.flags = {"-DFAKE_LIBRARY=3"};
+    if (const char* file = std::getenv("JAXKERN_FAKE_LIBRARY")) {
+      libraries.files = {file};
+    }
+    return libraries;
+  }
+
+  /// One reading after the other, if a test wants some.
+  std::optional<ClockReading> ReadClocks(
+      const std::string& device) const override {
+    static int readings = 0;
+    if (std::getenv("JAXKERN_FAKE_CLOCKS") == nullptr) return std::nullopt;
+    ++readings;
+    return ClockReading{1000 + readings, static_cast<int>(device.size()), 40,
+                        readings > 1};
+  }
+
   Resources ParseResources(const std::string&) const override {
     Resources resources;
     resources.registers = 7;

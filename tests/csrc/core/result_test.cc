@@ -42,6 +42,9 @@ Result MakeResult() {
   result.times_us = {1.25, 1e9};
   result.baseline_us = 3;
   result.speedup = 1.0 / 3;
+  result.baselines["naive"] = {3, 1.0 / 3, 0.25, 0.5, ""};
+  result.baselines["vendor"].note = "needs cublas";
+  result.clocks = {{1980, 2619, 35, false}, {1755, 2619, 61, true}};
   result.device = "cpu: x";
   result.compile_s = 4;
   result.queue_s = 5;
@@ -64,6 +67,17 @@ TEST(AResultSurvivesJson) {
   CHECK_EQ(back.mismatches, int64_t{1} << 60);
   CHECK_EQ(back.resources.spill_bytes, 9);
   CHECK_EQ(back.replay.request.seed, ~uint64_t{0});
+  CHECK_EQ(back.baselines.at("naive").speedup, 1.0 / 3);
+  CHECK_EQ(back.baselines.at("vendor").note, "needs cublas");
+  CHECK_EQ(back.clocks->after.temperature_c, 61);
+  CHECK(back.clocks->after.throttled && !back.clocks->before.throttled);
+}
+
+TEST(ClocksThatWereNotReadAreAbsent) {
+  const json object = json::parse(ToJson(Result()));
+  CHECK(!object.contains("clocks"));
+  CHECK(object["baselines"].empty() && object["baselines"].is_object());
+  CHECK(!FromJson(object.dump()).clocks);
 }
 
 TEST(OtherKeysAreIgnored) {
@@ -87,7 +101,8 @@ TEST(WhatIsNoResultIsRefusedWithTheField) {
   const std::pair<const char*, json> wrong[] = {
       {"status", "good"}, {"stage", 1},        {"mismatches", "x"},
       {"times_us", 1.5},  {"speedup", true},   {"cache_hit", 1},
-      {"resources", 3},   {"times_us", {"x"}},
+      {"resources", 3},   {"times_us", {"x"}}, {"baselines", 1},
+      {"clocks", 3},
   };
   for (const auto& [field, value] : wrong) {
     json object = json::parse(ToJson(MakeResult()));
@@ -96,6 +111,10 @@ TEST(WhatIsNoResultIsRefusedWithTheField) {
                  std::string(field) + ": expected ");
   }
   json object = json::parse(ToJson(MakeResult()));
+  object["baselines"]["naive"] = 2;
+  CHECK_THROWS(FromJson(object.dump()), std::invalid_argument,
+               "baselines.naive: expected an object, got 2");
+  object = json::parse(ToJson(MakeResult()));
   object["replay"]["seed"] = "12x";
   CHECK_THROWS(FromJson(object.dump()), std::invalid_argument,
                "seed: expected a string of decimal digits, got \"12x\"");

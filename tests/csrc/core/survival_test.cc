@@ -126,8 +126,8 @@ TEST(TheChannelIsNotTheCandidates) {
   CheckFault(&f, "if (write(3, \"nonsense\", 8)) while (true) sleep(1);",
              Status::kRuntimeError, "broke the worker's channel");
   CheckFault(&f,
-             "std::string s = R\"({\"kind\":2,\"text\":\"\",\"status\":0,)\"\n"
-             "R\"(\"rule\":\"\",\"index\":0,\"baseline\":false,)\"\n"
+             "std::string s = R\"({\"kind\":3,\"text\":\"\",\"status\":0,)\"\n"
+             "R\"(\"rule\":\"\",\"index\":0,\"baseline\":-1,\"notes\":[],)\"\n"
              "R\"(\"reusable\":true,\"timing\":[0,0,1,[],[],[],0]})\";\n"
              "std::string t = \"[1\";\n"
              "for (int i = 0; i < 40000; ++i) t += \",1\";\n"
