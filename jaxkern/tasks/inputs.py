@@ -41,6 +41,7 @@ def draw(
     values = rng.choice((-1, 1), shape) * 10 ** rng.uniform(low, high, shape)
   elif kind == TIES:
     values = rng.choice(_TIES, shape)
+    values[1::5] = 0  # Whole rows.
   elif kind == NEGATIVE:
     values = -np.abs(rng.standard_normal(shape)) * (1000 if integer else 1)
     some = rng.random(shape) < 0.25  # Along the first axis, every second only.
@@ -59,6 +60,7 @@ def draw(
 
 
 def tolerance(
+  kind: str,
   base: tuple[float, float],
   exact: Callable[[Arrays], Arrays],
   inputs: Arrays,
@@ -70,14 +72,19 @@ def tolerance(
   A sum's rounding errors grow with its terms, not with what is left of them.
   How much of them an output feels is measured: `sensitivity` is what it changes
   by per relative change of the inputs. Errors of single operations add up like
-  a random walk over the `terms` of the longest sum; the factors are six times
-  their standard deviation. Only what exceeds base's rtol |expected| is added.
+  a random walk over the `terms` of the longest sum, those of equal terms like
+  a march, since each is rounded like the one before; the factors are six times
+  the standard deviation of the one and a quarter of the bound of the other.
+  Terms of one sign feel each other's more than their own: hence rtol. Only what
+  exceeds rtol |expected| is added to atol.
   """
   rtol, atol = base
   if rtol == 0:  # integers
     return base
   eps = float(jnp.finfo(np.float32).eps)
-  factor = (10 + 1.5 * terms**0.5) * eps
+  growth = max(terms**0.5, terms / 8 if kind == TIES else 0)
+  rtol = max(rtol, growth * eps)
+  factor = (10 + 1.5 * growth) * eps
   expected = exact(inputs)
   felt = sensitivity(exact, inputs, expected, rng)
   excess = [
