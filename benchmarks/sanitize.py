@@ -25,10 +25,7 @@ OPTIONS = {
   "detect_stack_use_after_return=0",
   "UBSAN_OPTIONS": "print_stacktrace=1",
   "TSAN_OPTIONS": "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:"
-  # Spawn's child shares its memory until it executes; ThreadSanitizer takes it
-  # for a fork and would end there. Whether its reports about the teardown come
-  # from that, too, has not been found out.
-  "handle_abort=0:handle_sigill=0:second_deadlock_stack=1:die_after_fork=0",
+  "handle_abort=0:handle_sigill=0:second_deadlock_stack=1",
 }
 
 
@@ -39,7 +36,7 @@ def main():
     "--sanitizers", nargs="+", default=["address,undefined", "thread"]
   )
   parser.add_argument("--jobs", default="2")
-  parser.add_argument("--tests", default="", help="a regular expression")
+  parser.add_argument("--tests", default=".", help="a regular expression")
   parser.add_argument("--build", default=ROOT / "build", type=pathlib.Path)
   parser.add_argument(
     "--out",

@@ -74,7 +74,7 @@ Session::Ended Session::Run(int stop) {
 }
 
 bool Session::Idle() const {
-  return input_.empty() && running_.empty() && lines_.empty();
+  return taken_ == input_.size() && running_.empty() && lines_.empty();
 }
 
 bool Session::HasRoom() const {
@@ -98,6 +98,7 @@ void Session::Collect() {
 }
 
 void Session::Read() {
+  input_.erase(0, std::exchange(taken_, 0));  // not line by line
   char chunk[1 << 16];
   const ssize_t n = read(in_, chunk, sizeof chunk);
   if (n > 0) {
@@ -118,17 +119,16 @@ void Session::HandleLines() {
 /// left. Lines that are too long are answered and skipped.
 bool Session::TakeLine(std::string* line) {
   while (true) {
-    const size_t end = input_.find('\n');
+    const size_t end = input_.find('\n', taken_);
     const bool whole = end != std::string::npos;
-    if (!whole && input_.size() <= limits_.line_bytes &&
-        !(ended_ && !input_.empty())) {
-      if (skipping_) input_.clear();
+    const size_t size = (whole ? end : input_.size()) - taken_;
+    if (!whole && size <= limits_.line_bytes && !(ended_ && size > 0)) {
+      if (skipping_) taken_ = input_.size();
       return false;
     }
     const bool skipped = std::exchange(skipping_, false);
-    const size_t size = whole ? end : input_.size();
-    *line = input_.substr(0, size);
-    input_.erase(0, whole ? size + 1 : size);
+    *line = input_.substr(taken_, size);
+    taken_ += whole ? size + 1 : size;
     if (!whole && !ended_) skipping_ = true;
     if (skipped) continue;
     if (size <= limits_.line_bytes) return true;

@@ -58,7 +58,8 @@ class Session {
   const int in_, out_;
   const SessionLimits limits_;
 
-  std::string input_;      // read, not yet handled
+  std::string input_;      // read
+  size_t taken_ = 0;       // bytes of it that are handled
   bool skipping_ = false;  // the rest of a line that is too long
   bool ended_ = false;     // the input
   uint64_t count_ = 0;

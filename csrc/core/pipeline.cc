@@ -84,9 +84,12 @@ Pipeline::Pipeline(const Options& chosen,
   RequireAtLeast(0, "compile_workers", options_.compile_workers);
   RequireAtLeast(1, "run_workers", options_.run_workers);
   std::promise<Introduction> opened;
-  threads_.emplace_back([this, &opened] { RunLoop(&opened); });
+  std::future<Introduction> introduction = opened.get_future();
+  // The thread's own: it may still be in set_value when we go on.
+  threads_.emplace_back(
+      [this, opened = std::move(opened)]() mutable { RunLoop(&opened); });
   try {
-    worker_ = opened.get_future().get();
+    worker_ = introduction.get();
   } catch (...) {
     Stop();
     throw;

@@ -23,6 +23,16 @@ std::string Show(const json& value) {
              : value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+/// Whether a number that was parsed is one of T's; nlohmann would cut it off.
+template <typename T>
+bool Fits(const json& number) {
+  using Limits = std::numeric_limits<T>;
+  if (number.is_number_unsigned()) {  // all that are not negative
+    return number.get<uint64_t>() <= static_cast<uint64_t>(Limits::max());
+  }
+  return number.is_number_integer() && number.get<int64_t>() >= Limits::min();
+}
+
 /// Sets *value to a field's, which must be of its type.
 template <typename T>
 void Read(const json& object, const char* field, T* value) {
@@ -38,6 +48,9 @@ void Read(const json& object, const char* field, T* value) {
   try {
     // nlohmann takes true for 1.
     if (kNumber && !found->is_number()) Fail(field, "a number", Show(*found));
+    if constexpr (kNumber && std::is_integral_v<T>) {
+      if (!Fits<T>(*found)) Fail(field, "an integer", Show(*found));
+    }
     found->get_to(*value);
   } catch (const json::exception&) {
     Fail(field, "another type", Show(*found));
@@ -117,8 +130,9 @@ Replay ReadReplay(const json& object) {
   Read(object, "source", &request.source);
   Read(object, "seed", &seed);
   const char* end = seed.data() + seed.size();
-  if (std::from_chars(seed.data(), end, request.seed).ptr != end) {
-    Fail("seed", "a string of decimal digits", '"' + seed + '"');
+  const auto [stopped, error] = std::from_chars(seed.data(), end, request.seed);
+  if (stopped != end || error != std::errc()) {
+    Fail("seed", "decimal digits of at most 64 bits", '"' + seed + '"');
   }
   Read(object, "repetitions", &request.repetitions);
   Read(object, "flush", &request.flush);

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -15,7 +16,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 
 #include "core/guard.h"
 #include "core/sandbox.h"
@@ -28,6 +28,16 @@ constexpr int kFirstFree = 16;  // our copies lie above the child's 0-3
 constexpr size_t kStackBytes = 64 << 10;
 constexpr auto kKillTimeout = std::chrono::seconds(30);
 
+#ifdef __SANITIZE_THREAD__
+// ThreadSanitizer takes every clone for a fork: in the child it declares all
+// other threads dead, stops following locks and notes the dup2 and sigaction
+// that it sees. In shared memory that would be our own books, so the child
+// gets a copy of them, as it does in a fork.
+constexpr int kSharing = CLONE_VFORK;
+#else
+constexpr int kSharing = CLONE_VM | CLONE_VFORK;
+#endif
+
 /// All the child needs, made ready before it exists: between clone and exec it
 /// must not allocate or take a lock.
 struct ChildPlan {
@@ -38,7 +48,7 @@ struct ChildPlan {
   const Command* command;
   int input, output, channel, guard, ruleset;
   pid_t parent;
-  int error = 0;  // errno of the step that failed; memory is shared
+  int* error;  // errno of the step that failed, in memory that both have
 };
 
 int SetLimit(int resource, int64_t value) {
@@ -87,7 +97,7 @@ int ChildMain(void* argument) {
   if (PrepareChild(*plan)) {
     execve(plan->program, plan->argv, plan->environment);
   }
-  plan->error = errno != 0 ? errno : ECHILD;
+  *plan->error = errno != 0 ? errno : ECHILD;
   _exit(127);
 }
 
@@ -115,18 +125,25 @@ std::string FindProgram(const std::string& name) {
 /// A copy that cannot collide with the numbers the child's own get.
 Fd HighCopy(int fd) { return Fd(fcntl(fd, F_DUPFD_CLOEXEC, kFirstFree)); }
 
-pid_t CloneChild(ChildPlan* plan) {
+/// The child's number; -1 and errno if there is none. *error is why it could
+/// not execute the program, or 0.
+pid_t CloneChild(ChildPlan* plan, int* error) {
+  // The child's stack, with the error at the end that it does not reach.
+  void* shared = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return -1;
+  plan->error = static_cast<int*>(shared);
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler runs in the child
-  const std::unique_ptr<char[]> stack(new char[kStackBytes]);
-  const uintptr_t top =
-      reinterpret_cast<uintptr_t>(stack.get() + kStackBytes) & ~uintptr_t{63};
-  const pid_t pid = clone(ChildMain, reinterpret_cast<void*>(top),
-                          CLONE_VM | CLONE_VFORK | SIGCHLD, plan);
-  const int error = errno;
+  errno = 0;
+  const pid_t pid = clone(ChildMain, static_cast<char*>(shared) + kStackBytes,
+                          kSharing | SIGCHLD, plan);
+  const int cause = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = error;
+  *error = *plan->error;
+  munmap(shared, kStackBytes);
+  errno = cause;
   return pid;
 }
 
@@ -179,11 +196,12 @@ bool Spawn(const Command& command, Subprocess* child, std::string* error) {
       channel.get(),
       guard.get(),
       ruleset.get(),
-      getpid()};
-  errno = 0;
-  const pid_t pid = CloneChild(&plan);
-  if (pid < 0 || plan.error != 0) {
-    const int cause = pid < 0 ? errno : plan.error;
+      getpid(),
+      nullptr};
+  int failed = 0;
+  const pid_t pid = CloneChild(&plan, &failed);
+  if (pid < 0 || failed != 0) {
+    const int cause = pid < 0 ? errno : failed;
     if (pid > 0) {
       waitpid(pid, nullptr, 0);
       if (command.guard >= 0) WithdrawGroup(command.guard, pid);

@@ -1,10 +1,12 @@
-// The cpu device's rewriter loses no text and moves no line.
+// The cpu device's rewriter loses no text and moves no line; a breach of the
+// rules is named and shown.
 #include "backends/cpu/rewrite.h"
 
 #include <algorithm>
 
 #include "backends/cpu/features.h"
 #include "core/lexer.h"
+#include "core/rules.h"
 #include "target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -20,5 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Require(std::count(source.begin(), source.end(), '\n') ==
               std::count(rewritten.begin(), rewritten.end(), '\n'),
           "every line is kept");
+  if (const auto breach = jaxkern::FindBreach(source)) {
+    Require(!breach->rule.empty() && !breach->evidence.empty() &&
+                !breach->message.empty(),
+            "a breach has a rule, evidence and a message");
+  }
   return 0;
 }

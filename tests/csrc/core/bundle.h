@@ -87,11 +87,12 @@ inline void WriteScaleVariants(const TemporaryDirectory& directory) {
 }
 
 /// A source whose compiler waits for text that never comes. The fake toolchain
-/// finds its header in the directory: a candidate may not name a path.
+/// finds its header in the directory: a candidate may not name a path. Its text
+/// is no other directory's, since what became of that may be in the cache.
 inline std::string EndlessSource(const TemporaryDirectory& directory) {
   mkfifo((directory.path() + "/header").c_str(), 0600);
   setenv("JAXKERN_TEST_INCLUDE", directory.path().c_str(), 1);
-  return "#include \"header\"\n";
+  return "#include \"header\"  // of " + directory.path() + "\n";
 }
 
 }  // namespace jaxkern::testing

@@ -161,7 +161,8 @@ TEST(ReturnedErrorsAreSortedByWhoseTheyAre) {
                "illegal address");
 }
 
-#ifndef __SANITIZE_ADDRESS__  // it forbids a limit
+// These forbid a limit, and end the process themselves.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(MemoryWithoutEndIsOutOfMemory) {
   Fixture f;
   CheckVerdict(f.RunBody("  while (true) new char[1 << 28];"),

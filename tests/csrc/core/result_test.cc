@@ -99,9 +99,19 @@ TEST(WhatIsNoResultIsRefusedWithTheField) {
   CHECK_THROWS(FromJson("{}"), std::invalid_argument,
                "status: expected a value, got nothing");
   const std::pair<const char*, json> wrong[] = {
-      {"status", "good"}, {"stage", 1},        {"mismatches", "x"},
-      {"times_us", 1.5},  {"speedup", true},   {"cache_hit", 1},
-      {"resources", 3},   {"times_us", {"x"}}, {"baselines", 1},
+      {"status", "good"},
+      {"stage", 1},
+      {"mismatches", "x"},
+      {"times_us", 1.5},
+      {"speedup", true},
+      {"cache_hit", 1},
+      {"resources", 3},
+      {"times_us", {"x"}},
+      {"mismatches", 1.5},
+      {"mismatches", ~uint64_t{0}},
+      {"launches_compared", int64_t{1} << 31},
+      {"launches_compared", -(int64_t{1} << 31) - 1},
+      {"baselines", 1},
       {"clocks", 3},
   };
   for (const auto& [field, value] : wrong) {
@@ -115,9 +125,12 @@ TEST(WhatIsNoResultIsRefusedWithTheField) {
   CHECK_THROWS(FromJson(object.dump()), std::invalid_argument,
                "baselines.naive: expected an object, got 2");
   object = json::parse(ToJson(MakeResult()));
-  object["replay"]["seed"] = "12x";
-  CHECK_THROWS(FromJson(object.dump()), std::invalid_argument,
-               "seed: expected a string of decimal digits, got \"12x\"");
+  for (const std::string seed : {"12x", "18446744073709551616"}) {
+    object["replay"]["seed"] = seed;
+    CHECK_THROWS(FromJson(object.dump()), std::invalid_argument,
+                 "seed: expected decimal digits of at most 64 bits, got \"" +
+                     seed + "\"");
+  }
 }
 
 int main() { return jaxkern::testing::RunTests(); }

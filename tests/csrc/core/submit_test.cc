@@ -51,8 +51,8 @@ struct Fixture {
 }  // namespace
 
 TEST(AFunctionGetsItsResultAndNextDoesNot) {
+  std::promise<Result> given;  // outlives the thread that sets it
   Fixture f;
-  std::promise<Result> given;
   f.evaluator->Submit(
       f.MakeRequest(kScaleKernel),
       [&given](const Result& result) { given.set_value(result); });
