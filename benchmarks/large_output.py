@@ -223,7 +223,7 @@ def main():
       print(
         f"{side} x {side}: {array_bytes >> 20} MiB an array; bundle written in"
         f" {written_s:.1f} s, read in {read_s:.1f} s with"
-        f" {peaks['evaluator'] / array_bytes:.2f} arrays (floor {2 * VARIANTS})"
+        f" {read_peak:.2f} arrays (floor {2 * VARIANTS})"
       )
       runs = {
         run: measure(evaluator, problem, run, base, array_bytes) for run in RUNS

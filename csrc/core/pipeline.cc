@@ -324,6 +324,7 @@ void Pipeline::CheckTask(const TaskPtr& task) {
   if (task->result.status == Status::kOk) {
     CheckTiming(*task->problem, task->report, &task->result);
   }
+  task->report.results = Mapping();  // gone when the verdict arrives
   task->result.run_s += SecondsSince(start);
   Finish(task);
 }
