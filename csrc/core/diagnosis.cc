@@ -4,13 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -19,7 +17,7 @@
 #include "core/finding.h"
 #include "core/health.h"
 #include "core/sandbox.h"
-#include "core/schedule.h"
+#include "core/selection.h"
 
 namespace jaxkern {
 namespace {
@@ -30,27 +28,13 @@ constexpr double kAddressTimeout = 10;
 // Of the time for all runs, how much passes before a kernel counts as endless.
 constexpr double kEndless = 0.8;
 
-/// Indices of the cases, smallest first.
-std::vector<size_t> BySize(const Problem& problem) {
-  std::vector<size_t> order(problem.cases.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return Bytes(problem.cases[a]) < Bytes(problem.cases[b]);
-  });
-  return order;
-}
-
 /// The problem with one of its cases, and with the inputs that the candidate
 /// was checked with. The expected values stay here.
 Problem OnlyCase(const Problem& problem, size_t index, uint64_t seed) {
   Problem one;
   one.name = problem.name;
   one.arguments = problem.arguments;
-  Case c = problem.cases[index];
-  Schedule schedule(seed, static_cast<int>(index), c.variants());
-  static_cast<Variant&>(c) = Variant(c.variant(schedule.Variant(0)));
-  c.others.clear();
-  one.cases = {c};
+  one.cases = {AsChecked(problem, index, seed)};
   one.input_memory = Fd(dup(problem.input_memory.get()));
   one.inputs =
       Mapping(one.input_memory.get(), problem.inputs.bytes, /*writable=*/false);

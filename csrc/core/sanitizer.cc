@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <numeric>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -16,7 +14,7 @@
 #include "core/inspect.h"
 #include "core/protocol.h"
 #include "core/sandbox.h"
-#include "core/schedule.h"
+#include "core/selection.h"
 #include "core/subprocess.h"
 
 namespace jaxkern {
@@ -41,11 +39,7 @@ double SecondsSince(Clock::time_point start) {
 
 /// The cases that are run, smallest first, as many as there is room for.
 std::vector<size_t> ChooseCases(const Problem& problem) {
-  std::vector<size_t> order(problem.cases.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return Bytes(problem.cases[a]) < Bytes(problem.cases[b]);
-  });
+  std::vector<size_t> order = BySize(problem);
   size_t bytes = 0, count = 0;
   for (size_t index : order) {
     bytes += Bytes(problem.cases[index]);
@@ -56,18 +50,13 @@ std::vector<size_t> ChooseCases(const Problem& problem) {
   return order;
 }
 
-/// The problem with these cases, each with the inputs that the candidate was
-/// checked with; its expected values stay behind.
+/// The problem with these cases; its expected values stay behind.
 Problem Selection(const Problem& problem, const std::vector<size_t>& cases,
                   uint64_t seed) {
   Problem selected;
   selected.arguments = problem.arguments;
   for (size_t index : cases) {
-    Case c = problem.cases[index];
-    Schedule schedule(seed, static_cast<int>(index), c.variants());
-    static_cast<Variant&>(c) = Variant(c.variant(schedule.Variant(0)));
-    c.others.clear();
-    selected.cases.push_back(c);
+    selected.cases.push_back(AsChecked(problem, index, seed));
   }
   return selected;
 }

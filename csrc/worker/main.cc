@@ -114,8 +114,8 @@ int Serve(const Flags& flags) {
   }
 }
 
-/// Without the sandbox: compute-sanitizer's part in this process talks to the
-/// other by means that it refuses.
+/// Under Landlock from the start, and not under seccomp, which refuses what
+/// compute-sanitizer does in this process.
 int Examine(const Flags& flags) {
   EndAfter(flags.examine_s);
   std::string error;
