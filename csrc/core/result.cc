@@ -261,9 +261,14 @@ Result FromJson(const std::string& text) {
   Read(object, "speedup", &result.speedup);
   Read(object, "speedup_low", &result.speedup_low);
   Read(object, "speedup_high", &result.speedup_high);
-  for (const auto& [name, times] : Object(object, "baselines").items()) {
-    if (!times.is_object()) Fail("baselines." + name, "an object", Show(times));
-    result.baselines[name] = ReadBaseline(times);
+  // Older results have neither.
+  if (object.contains("baselines")) {
+    for (const auto& [name, times] : Object(object, "baselines").items()) {
+      if (!times.is_object()) {
+        Fail("baselines." + name, "an object", Show(times));
+      }
+      result.baselines[name] = ReadBaseline(times);
+    }
   }
   if (object.contains("clocks")) {
     const json& clocks = Object(object, "clocks");

@@ -93,6 +93,15 @@ TEST(AnErrorThatIsNoNumberIsNullInJson) {
   CHECK(std::isnan(FromJson(ToJson(result)).max_abs_error));
 }
 
+TEST(OlderResultsAreRead) {
+  json object = json::parse(ToJson(MakeResult()));
+  object.erase("baselines");
+  object.erase("clocks");
+  const Result result = FromJson(object.dump());
+  CHECK(result.baselines.empty() && !result.clocks);
+  CHECK_EQ(result.speedup, 1.0 / 3);
+}
+
 TEST(WhatIsNoResultIsRefusedWithTheField) {
   CHECK_THROWS(FromJson("nonsense"), std::invalid_argument,
                "result: expected a JSON object, got nonsense");
