@@ -59,11 +59,13 @@ class Trial(NamedTuple):
 Judge = Callable[[Sequence[Trial]], list[dict]]
 
 
-def ours(evaluator: Evaluator) -> Judge:
+def ours(evaluator: Evaluator, rules: bool = True) -> Judge:
   """Asks our evaluator."""
 
   def judge(trials: Sequence[Trial]) -> list[dict]:
-    requests = [Request(t.bundle, t.source, t.repetitions) for t in trials]
+    requests = [
+      Request(t.bundle, t.source, t.repetitions, rules=rules) for t in trials
+    ]
     return [result.to_dict() for result in evaluator.evaluate(requests)]
 
   return judge
@@ -220,6 +222,18 @@ def print_sheet(rows: dict, device: str) -> None:
       print(f"     {entry.get('note', 'not for ' + device)}")
 
 
+def raw_passes(
+  evaluator: Evaluator, device: str, directory: pathlib.Path
+) -> list[str]:
+  """The cheats that a harness without rules would take for right."""
+  rows = judge_corpus(ours(evaluator, rules=False), device, directory)
+  return [
+    name
+    for name, row in rows.items()
+    if row["status"] == "ok" and not row["honest"]
+  ]
+
+
 def totals(rows: dict, honest: dict) -> dict:
   """Both rates."""
   count = collections.Counter(row["outcome"] for row in rows.values())
@@ -268,6 +282,9 @@ def main() -> int:
       judge, description = ours(evaluator), evaluator.describe()
     rows = judge_corpus(judge, flags.device, directory)
     honest = judge_honest(judge, flags.honest, directory)
+    raw = (
+      [] if flags.command else raw_passes(evaluator, flags.device, directory)
+    )
   print_sheet(rows, flags.device)
   for name, wrong in honest["false_positives"].items():
     print(f"   false positive {name:32} {wrong['status']} {wrong['log'][:60]}")
@@ -279,6 +296,8 @@ def main() -> int:
     f" {rates['look_alikes_judged']} look-alikes and {rates['honest_judged']}"
     f" honest kernels, {rates['not_judged']} not judged"
   )
+  if not flags.command:
+    print(f"{len(raw)} of the cheats pass where no rules are asked for")
   record.write(
     out,
     {
@@ -286,6 +305,7 @@ def main() -> int:
       "evaluator": description,
       "device": flags.device,
       "totals": rates,
+      "cheats_passing_without_rules": raw,
       "candidates": rows,
       "honest": honest,
     },

@@ -48,7 +48,7 @@ def spread(samples: np.ndarray) -> dict:
 
 def measure(evaluator: Evaluator, name: str, attributes, directory) -> dict:
   """Evaluates the task's own baseline on one case, RUNS times."""
-  task = suite.get(name)._replace(cases=(attributes,), timed=(0,))
+  task = suite.get(name)._replace(cases=(attributes,), timed=(0,), kinds=())
   problem = pathlib.Path(directory) / name
   bundle.write_bundle(task, problem)
   samples = []

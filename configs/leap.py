@@ -41,7 +41,7 @@ def get_config(variant: str = "demo") -> ConfigDict:
   )
   config.sft = ConfigDict(
     {
-      "steps": 640,
+      "steps": 560,
       "rows": 24,
       "learning_rate": 5e-3,
       "clip_norm": 1.0,
@@ -53,7 +53,7 @@ def get_config(variant: str = "demo") -> ConfigDict:
   config.rl_temperature = 1.0
   config.rl = ConfigDict(
     {
-      "steps": 13,
+      "steps": 16,
       "prompts": 32,
       "group_size": 8,
       "turns": 3,

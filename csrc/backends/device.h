@@ -102,8 +102,8 @@ class Device {
   /// unknown.
   virtual double ReadLimit() const { return 0; }
 
-  /// Threads of this process that are the device's own; -1: unknown.
-  virtual int Threads() const { return -1; }
+  /// Threads of this process that are not the device's own; -1: unknown.
+  virtual int OtherThreads() const { return -1; }
 };
 
 /// Both return nullptr and set *error when the device cannot be used.

@@ -4,6 +4,7 @@
 #define JAXKERN_BACKENDS_TOOLCHAIN_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,14 @@ struct Prepared {
   bool supported = true;
   std::string unsupported;  ///< when !supported: the feature, e.g. "inline PTX"
   std::string text;         ///< what to compile, line numbers preserved
+};
+
+/// How a baseline gets at the libraries that it names.
+struct Libraries {
+  std::string missing;  ///< which is not there, and where it was looked for
+  std::vector<std::string> flags;  ///< for the compiler, after its own
+  /// Files that a worker opens before the baseline, in this order.
+  std::vector<std::string> files;
 };
 
 class Toolchain {
@@ -48,6 +57,22 @@ class Toolchain {
   /// device finds there what candidates were linked with here.
   virtual std::vector<std::string> WorkerEnvironment() const { return {}; }
 
+  /// compute-sanitizer's path, if it was found and can examine what this
+  /// builds; "": it cannot.
+  virtual std::string Sanitizer() const { return ""; }
+
+  /// Looks for libraries by the names that bundles use, e.g. "cublas".
+  virtual Libraries FindLibraries(const std::vector<std::string>& names) const {
+    return {names.empty() ? "" : "no " + names[0] + " for this device", {}, {}};
+  }
+
+  /// The state of the device that a worker described; nothing if it cannot be
+  /// read. Thread safe.
+  virtual std::optional<ClockReading> ReadClocks(
+      const std::string& /*device*/) const {
+    return std::nullopt;
+  }
+
   /// Registers, shared memory and spills from the compiler's output.
   virtual Resources ParseResources(const std::string& output) const = 0;
 };
@@ -56,6 +81,9 @@ class Toolchain {
 /// the places that were searched. `compiler` "" means: find one.
 std::unique_ptr<Toolchain> MakeCpuToolchain(const std::string& compiler);
 std::unique_ptr<Toolchain> MakeCudaToolchain(const std::string& compiler);
+
+/// The cuda device's with line numbers in its kernels, for compute-sanitizer.
+std::unique_ptr<Toolchain> MakeLinesToolchain(const std::string& compiler);
 
 /// Builds for the cpu device's checker (docs/cpu_device.md). `compiler` as
 /// above, but it must be g++. Throws likewise.

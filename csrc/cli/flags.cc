@@ -36,6 +36,7 @@ what to judge:
                          (default true)
   --diagnose=true|false  look for the fault of a kernel that runs and fails
                          (default false)
+  --rules=true|false     judge by the rules about cheating, too (default true)
   --compile_timeout=S    seconds for one compilation (default 60)
   --run_timeout=S        seconds for all cases and repetitions of one kernel
                          (default 20)
@@ -137,6 +138,7 @@ std::map<std::string, Setter> Setters(Flags* flags) {
       {"--flush", boolean(&request->flush)},
       {"--fresh_process", boolean(&request->fresh_process)},
       {"--diagnose", boolean(&request->diagnose)},
+      {"--rules", boolean(&request->rules)},
       {"--replay",
        [flags](const std::string& name, const std::string& v) {
          if (v.empty()) throw Usage(name + ": expected a file, got nothing");

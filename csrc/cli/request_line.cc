@@ -89,13 +89,16 @@ void SetField(const std::string& field, const json& value, size_t max_file,
     request->fresh_process = Bool(field, value);
   } else if (field == "diagnose") {
     request->diagnose = Bool(field, value);
+  } else if (field == "rules") {
+    request->rules = Bool(field, value);
   } else if (field == "seed") {
     request->seed = Seed(field, value);
   } else {
     throw std::invalid_argument(
         "unknown field " + Dump(field).substr(0, kShown) +
         ": expected id, bundle, source, file, repetitions, flush, "
-        "fresh_process, diagnose, seed, compile_timeout_s or run_timeout_s");
+        "fresh_process, diagnose, rules, seed, compile_timeout_s or "
+        "run_timeout_s");
   }
 }
 

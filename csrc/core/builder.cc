@@ -15,7 +15,6 @@
 #include "core/diagnostics.h"
 #include "core/entry.h"
 #include "core/memory_file.h"
-#include "core/rules.h"
 #include "core/sandbox.h"
 #include "core/sha256.h"
 
@@ -65,7 +64,8 @@ bool RanOutOfMemory(const std::string& output) {
 
 bool IsLinkFailure(const std::string& output) {
   return ContainsAny(
-      output, {"ld returned", "undefined reference", "multiple definition"});
+      output, {"ld returned", "undefined reference", "multiple definition",
+               "Unresolved extern function"});
 }
 
 std::optional<std::string> ReadFile(const std::string& path) {
@@ -135,8 +135,8 @@ bool Builder::CanBeSandboxed() {
     return Parse(*value).status == Status::kOk;
   }
   sandboxed_ = true;  // for this one
-  const std::string text = toolchain_->Prepare("", "").text;
-  return Compile(key, text, kProbeTimeout).status == Status::kOk;
+  const Unit unit = {toolchain_->Prepare("", "").text, {}};
+  return Compile(key, unit, kProbeTimeout).status == Status::kOk;
 }
 
 Build Builder::Make(const std::string& source, const Problem& problem,
@@ -151,15 +151,19 @@ Build Builder::Make(const std::string& source, const Problem& problem,
         Signature(problem) + "\n";
     return build;
   }
-  const auto breach = IsLeftOut("rules") ? std::nullopt : FindBreach(source);
-  if (breach) {
-    build.status = Status::kCheating;
-    build.rule = breach->rule;
-    build.evidence = breach->evidence;
-    build.log = "cheating (" + breach->rule + "): " + breach->message + "\n" +
-                breach->evidence + "\n";
-    return build;
-  }
+  return Prepare(source, problem, {}, timeout_s);
+}
+
+Build Builder::MakeBaseline(const Baseline& baseline,
+                            const Libraries& libraries, const Problem& problem,
+                            double timeout_s) {
+  return Prepare(baseline.source, problem, libraries.flags, timeout_s);
+}
+
+Build Builder::Prepare(const std::string& source, const Problem& problem,
+                       const std::vector<std::string>& flags,
+                       double timeout_s) {
+  Build build;
   const Prepared prepared = toolchain_->Prepare(source, EntryText(problem));
   if (!prepared.supported) {
     build.status = Status::kUnsupported;
@@ -167,12 +171,13 @@ Build Builder::Make(const std::string& source, const Problem& problem,
     return build;
   }
   // What could be included decides, too.
-  const std::string identity = fingerprint_ + (sandboxed_ ? "" : "open");
-  return MakeOnce(Sha256(prepared.text + '\0' + identity), prepared.text,
-                  timeout_s);
+  std::string identity = fingerprint_ + (sandboxed_ ? "" : "open");
+  for (const std::string& flag : flags) identity += "\n" + flag;
+  return MakeOnce(Sha256(prepared.text + '\0' + identity),
+                  {prepared.text, flags}, timeout_s);
 }
 
-Build Builder::MakeOnce(const std::string& key, const std::string& text,
+Build Builder::MakeOnce(const std::string& key, const Unit& unit,
                         double timeout_s) {
   {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -185,7 +190,7 @@ Build Builder::MakeOnce(const std::string& key, const std::string& text,
     build.cache_hit = true;
   } else {
     const auto start = Clock::now();
-    build = Compile(key, text, timeout_s);
+    build = Compile(key, unit, timeout_s);
     build.compile_s =
         std::chrono::duration<double>(Clock::now() - start).count();
   }
@@ -195,7 +200,7 @@ Build Builder::MakeOnce(const std::string& key, const std::string& text,
   return build;
 }
 
-Build Builder::Compile(const std::string& key, const std::string& text,
+Build Builder::Compile(const std::string& key, const Unit& unit,
                        double timeout_s) {
   std::string directory = scratch_ + "/build-XXXXXX";
   Build build;
@@ -203,7 +208,7 @@ Build Builder::Compile(const std::string& key, const std::string& text,
     build.log = std::string("no scratch directory: ") + std::strerror(errno);
     return build;
   }
-  const Ended ended = RunCompiler(directory, text, timeout_s);
+  const Ended ended = RunCompiler(directory, unit, timeout_s);
   build = Judge(ended, directory, timeout_s);
   std::string library;
   if (build.status == Status::kOk) {
@@ -219,12 +224,13 @@ Build Builder::Compile(const std::string& key, const std::string& text,
   return build;
 }
 
-Ended Builder::RunCompiler(const std::string& directory,
-                           const std::string& text, double timeout_s) const {
+Ended Builder::RunCompiler(const std::string& directory, const Unit& unit,
+                           double timeout_s) const {
   std::ofstream(directory + "/" + toolchain_->SourceName(), std::ios::binary)
-      << text;
+      << unit.text;
   Command command;
   command.argv = toolchain_->Command(directory);
+  command.argv.insert(command.argv.end(), unit.flags.begin(), unit.flags.end());
   command.directory = directory;
   command.environment = ScrubbedEnvironment();
   command.environment.push_back("TMPDIR=" + directory);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "backends/toolchain.h"
 #include "core/cache.h"
@@ -22,7 +23,6 @@ struct Build {
   Status status = Status::kInfraError;
   std::string stage = "compile";
   std::string log;
-  std::string rule, evidence;  ///< when kCheating
   Resources resources;
   Fd library;  ///< sealed memory holding the shared object
   double compile_s = 0;
@@ -41,6 +41,11 @@ class Builder {
   Build Make(const std::string& source, const Problem& problem,
              double timeout_s);
 
+  /// A problem's baseline, to which the rules for candidates do not apply.
+  /// `libraries` are those that it names.
+  Build MakeBaseline(const Baseline& baseline, const Libraries& libraries,
+                     const Problem& problem, double timeout_s);
+
   const Toolchain& toolchain() const { return *toolchain_; }
 
   /// Whether compilers see no files but the system's and their own, so that a
@@ -48,13 +53,19 @@ class Builder {
   bool sandboxed() const { return sandboxed_; }
 
  private:
+  /// What is compiled, and the flags that it needs besides the toolchain's.
+  struct Unit {
+    std::string text;
+    std::vector<std::string> flags;
+  };
+
   bool CanBeSandboxed();
-  Ended RunCompiler(const std::string& directory, const std::string& text,
+  Ended RunCompiler(const std::string& directory, const Unit& unit,
                     double timeout_s) const;
-  Build MakeOnce(const std::string& key, const std::string& text,
-                 double timeout_s);
-  Build Compile(const std::string& key, const std::string& text,
-                double timeout_s);
+  Build Prepare(const std::string& source, const Problem& problem,
+                const std::vector<std::string>& flags, double timeout_s);
+  Build MakeOnce(const std::string& key, const Unit& unit, double timeout_s);
+  Build Compile(const std::string& key, const Unit& unit, double timeout_s);
   Build Judge(const Ended& ended, const std::string& directory,
               double timeout_s) const;
 

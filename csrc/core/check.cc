@@ -76,7 +76,7 @@ Comparisons CompareSlot(const Problem& problem, const Report& report,
     Add(argument.name,
         Compare(argument.name, argument.dtype, array.shape,
                 arrays + layout.values[i].offset,
-                problem.expected.data() + array.offset, c.tolerance),
+                problem.expected.data + array.offset, c.tolerance),
         &comparisons);
   }
   for (const Array& array : c.variant(variant).inputs) {

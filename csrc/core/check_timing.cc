@@ -28,21 +28,26 @@ void Cheating(const std::string& rule, const std::string& evidence,
 }
 
 /// A worker's report may have been written by the candidate.
-bool IsPossible(const Timing& timing, const Job& job) {
+bool IsPossible(const Timing& timing, const Report& report) {
+  const Job& job = report.job;
   if (timing.index < 0 ||
       static_cast<size_t>(timing.index) >= job.cases.size()) {
     return false;
   }
   const JobCase& c = job.cases[static_cast<size_t>(timing.index)];
   const auto samples = timing.times_us.size();
-  const auto pairs = timing.baseline_us.size();
   constexpr int kMostBatch = 64, kMostFirst = 64;
   if (!c.timed || timing.batch < 1 || timing.batch > kMostBatch ||
       timing.first_launch < 1 || timing.first_launch > kMostFirst ||
       samples == 0 || samples > static_cast<size_t>(job.repetitions) ||
-      (pairs != 0 && pairs != samples) || timing.kept.empty() ||
+      timing.baselines_us.size() != job.baselines.size() ||
+      timing.kept.empty() ||
       timing.kept.size() >= static_cast<size_t>(c.slots)) {
     return false;
+  }
+  for (size_t i = 0; i < job.baselines.size(); ++i) {
+    const bool left_out = report.notes.count(job.baselines[i].name) > 0;
+    if (timing.baselines_us[i].size() != (left_out ? 0 : samples)) return false;
   }
   const int end = timing.first_launch + timing.batch * job.repetitions;
   return std::all_of(timing.kept.begin(), timing.kept.end(), [&](int launch) {
@@ -139,18 +144,63 @@ void CheckFloor(const Case& c, const Report& report, const Timing& timing,
   Cheating("below_floor", text, c, result);
 }
 
-void SetTimes(const Report& report, Result* result) {
+/// "" if the first launch of a baseline gave the right answers in all cases.
+std::string FaultOf(const Problem& problem, const Report& report,
+                    size_t baseline) {
+  for (const Timing& timing : report.timings) {
+    const size_t index = static_cast<size_t>(timing.index);
+    const Case& c = problem.cases[index];
+    const int slot = report.job.cases[index].slots + static_cast<int>(baseline);
+    Schedule schedule(report.job.seed, timing.index, c.variants());
+    const Comparisons found =
+        CompareSlot(problem, report, index, slot, schedule.Variant(0));
+    if (found.right) continue;
+    return "is wrong in case " + c.label + ": " +
+           found.wrong.substr(0, found.wrong.find('\n'));
+  }
+  return "";
+}
+
+BaselineTimes TimesOf(const Report& report, size_t baseline) {
+  BaselineTimes times;
   std::vector<Race> races;
   for (const Timing& timing : report.timings) {
-    races.push_back({timing.times_us, timing.baseline_us});
-    result->baseline_us += Median(timing.baseline_us);
+    const std::vector<double>& samples = timing.baselines_us[baseline];
+    races.push_back({timing.times_us, samples});
+    times.us += Median(samples);
+  }
+  const Speedup speedup = SpeedupOf(races);
+  times.speedup = speedup.value;
+  times.speedup_low = speedup.low;
+  times.speedup_high = speedup.high;
+  return times;
+}
+
+void SetTimes(const Problem& problem, const Report& report, Result* result) {
+  for (const Timing& timing : report.timings) {
     result->times_us.insert(result->times_us.end(), timing.times_us.begin(),
                             timing.times_us.end());
   }
-  const Speedup speedup = SpeedupOf(races);
-  result->speedup = speedup.value;
-  result->speedup_low = speedup.low;
-  result->speedup_high = speedup.high;
+  if (report.timings.empty()) return;
+  for (const auto& [name, note] : report.notes) {
+    result->baselines[name].note = note;
+  }
+  for (size_t i = 0; i < report.job.baselines.size(); ++i) {
+    const std::string& name = report.job.baselines[i].name;
+    if (report.notes.count(name) > 0) continue;
+    const std::string fault = FaultOf(problem, report, i);
+    if (fault.empty()) {
+      result->baselines[name] = TimesOf(report, i);
+    } else {
+      result->baselines[name].note = fault;
+    }
+  }
+  if (problem.baselines.empty()) return;
+  const BaselineTimes& first = result->baselines[problem.baselines[0].name];
+  result->baseline_us = first.us;
+  result->speedup = first.speedup;
+  result->speedup_low = first.speedup_low;
+  result->speedup_high = first.speedup_high;
 }
 
 }  // namespace
@@ -166,18 +216,19 @@ void CheckTiming(const Problem& problem, const Report& report, Result* result) {
     return;
   }
   for (const Timing& timing : report.timings) {
-    if (!IsPossible(timing, report.job)) {
+    if (!IsPossible(timing, report)) {
       Cheating("forged_report", "the worker's account of its times cannot be",
                problem.cases[0], result);
       return;
     }
+    if (!report.job.rules) continue;
     const Case& c = problem.cases[static_cast<size_t>(timing.index)];
     CheckOutputs(problem, report, timing, result);
     if (result->status == Status::kOk) CheckMemory(c, report, timing, result);
     if (result->status == Status::kOk) CheckFloor(c, report, timing, result);
     if (result->status != Status::kOk) return;
   }
-  SetTimes(report, result);
+  SetTimes(problem, report, result);
 }
 
 }  // namespace jaxkern

@@ -69,6 +69,8 @@ std::string Number(double value) {
   return text;
 }
 
+std::string Number(int64_t value) { return std::to_string(value); }
+
 bool IsPoison(const char* element, Dtype dtype) {
   const char poison = static_cast<char>(PoisonByte(dtype));
   const char* end = element + Info(dtype).bytes;
@@ -83,16 +85,23 @@ struct Collector {
   const char* got;
   Comparison result = {};
 
-  void Add(int64_t index, bool nonfinite, const std::string& seen,
-           const std::string& wanted) {
+  void AddError(double error, double expected) {
+    result.max_abs_error = std::max(result.max_abs_error, error);
+    if (expected != 0 && error > result.max_rel_error * std::abs(expected)) {
+      result.max_rel_error = error / std::abs(expected);
+    }
+  }
+
+  template <typename T>
+  void Add(int64_t index, bool nonfinite, T seen, T wanted) {
     const bool untouched = IsPoison(got + index * Info(dtype).bytes, dtype);
     ++result.mismatches;
     result.untouched += untouched;
     result.nonfinite += nonfinite && !untouched;
     if (result.mismatches > kShown) return;
     result.first += "  " + name + Index(shape, index) + " = " +
-                    (untouched ? "never written" : seen) + ", expected " +
-                    wanted + "\n";
+                    (untouched ? "never written" : Number(seen)) +
+                    ", expected " + Number(wanted) + "\n";
   }
 };
 
@@ -102,6 +111,11 @@ void CompareFloating(const char* expected, const Tolerance& tolerance,
   const size_t bytes = Info(to->dtype).bytes;
   for (int64_t start = 0; start < to->result.elements; start += kChunk) {
     const int64_t n = std::min(kChunk, to->result.elements - start);
+    // The same bits are the same kind and value.
+    if (std::memcmp(to->got + start * bytes, expected + start * bytes,
+                    static_cast<size_t>(n) * bytes) == 0) {
+      continue;
+    }
     Widen(to->dtype, to->got + start * bytes, n, got_wide);
     Widen(to->dtype, expected + start * bytes, n, expected_wide);
     for (int64_t i = 0; i < n; ++i) {
@@ -109,17 +123,12 @@ void CompareFloating(const char* expected, const Tolerance& tolerance,
       if (std::isfinite(g) && std::isfinite(e)) {
         const double error =
             std::min(std::abs(g - e), std::numeric_limits<double>::max());
-        to->result.max_abs_error = std::max(to->result.max_abs_error, error);
-        if (e != 0) {
-          to->result.max_rel_error =
-              std::max(to->result.max_rel_error, error / std::abs(e));
-        }
+        to->AddError(error, e);
         if (error <= tolerance.atol + tolerance.rtol * std::abs(e)) continue;
       } else if (g == e || (std::isnan(g) && std::isnan(e))) {
         continue;
       }
-      to->Add(start + i, std::isfinite(e) && !std::isfinite(g), Number(g),
-              Number(e));
+      to->Add(start + i, std::isfinite(e) && !std::isfinite(g), g, e);
     }
   }
 }
@@ -131,13 +140,9 @@ void CompareIntegers(const char* expected, Collector* to) {
     const int64_t g = LoadInteger(to->dtype, to->got, i);
     const int64_t e = LoadInteger(to->dtype, expected, i);
     if (g == e) continue;
-    const double error = std::abs(static_cast<double>(g) - e);
-    to->result.max_abs_error = std::max(to->result.max_abs_error, error);
-    if (e != 0) {
-      to->result.max_rel_error = std::max(
-          to->result.max_rel_error, error / std::abs(static_cast<double>(e)));
-    }
-    to->Add(i, false, std::to_string(g), std::to_string(e));
+    to->AddError(std::abs(static_cast<double>(g) - static_cast<double>(e)),
+                 static_cast<double>(e));
+    to->Add(i, false, g, e);
   }
 }
 

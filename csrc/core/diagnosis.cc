@@ -4,13 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -19,7 +17,7 @@
 #include "core/finding.h"
 #include "core/health.h"
 #include "core/sandbox.h"
-#include "core/schedule.h"
+#include "core/selection.h"
 
 namespace jaxkern {
 namespace {
@@ -30,28 +28,13 @@ constexpr double kAddressTimeout = 10;
 // Of the time for all runs, how much passes before a kernel counts as endless.
 constexpr double kEndless = 0.8;
 
-/// Indices of the cases, smallest first.
-std::vector<size_t> BySize(const Problem& problem) {
-  std::vector<size_t> order(problem.cases.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return Bytes(problem.cases[a]) < Bytes(problem.cases[b]);
-  });
-  return order;
-}
-
 /// The problem with one of its cases, and with the inputs that the candidate
 /// was checked with. The expected values stay here.
 Problem OnlyCase(const Problem& problem, size_t index, uint64_t seed) {
   Problem one;
   one.name = problem.name;
   one.arguments = problem.arguments;
-  Case c = problem.cases[index];
-  Schedule schedule(seed, static_cast<int>(index), c.variants());
-  static_cast<Variant&>(c) = Variant(c.variant(schedule.Variant(0)));
-  c.others.clear();
-  one.cases = {c};
-  one.expected.resize(problem.expected.size());
+  one.cases = {AsChecked(problem, index, seed)};
   one.input_memory = Fd(dup(problem.input_memory.get()));
   one.inputs =
       Mapping(one.input_memory.get(), problem.inputs.bytes, /*writable=*/false);
@@ -165,28 +148,40 @@ Builder* Diagnostician::GetBuilder(std::string* error) {
   return builder_.get();
 }
 
-std::string Diagnostician::Diagnose(const Request& request,
-                                    const Problem& problem, bool endless) {
+Diagnosis Diagnostician::Diagnose(const Request& request,
+                                  const Problem& problem, bool endless,
+                                  double run_s) {
+  Diagnosis diagnosis;
+  diagnosis.left_s = run_s;
   std::string error;
   Builder* builder = GetBuilder(&error);
-  if (builder == nullptr) return "no diagnosis: " + error;
+  if (builder == nullptr) {
+    diagnosis.text = "no diagnosis: " + error;
+    return diagnosis;
+  }
   const Build build =
       builder->Make(request.source, problem, request.compile_timeout_s);
-  if (build.status != Status::kOk) return "";
-  const std::string found = Examine(build, request, problem, endless);
-  return found.empty() ? "" : Resolve(found, build);
+  if (build.status != Status::kOk) return diagnosis;
+  const auto start = Clock::now();
+  const std::string found =
+      Examine(build, request.seed, problem, endless, run_s);
+  diagnosis.left_s -=
+      std::chrono::duration<double>(Clock::now() - start).count();
+  diagnosis.found = !found.empty();
+  if (diagnosis.found) diagnosis.text = Resolve(found, build);
+  return diagnosis;
 }
 
-std::string Diagnostician::Examine(const Build& build, const Request& request,
-                                   const Problem& problem, bool endless) const {
+std::string Diagnostician::Examine(const Build& build, uint64_t seed,
+                                   const Problem& problem, bool endless,
+                                   double run_s) const {
   const auto start = Clock::now();
   std::string hint;
   WorkerSpec spec = spec_;
   if (endless) {
     const auto until =
-        start +
-        std::chrono::duration_cast<Clock::duration>(
-            std::chrono::duration<double>(kEndless * request.run_timeout_s));
+        start + std::chrono::duration_cast<Clock::duration>(
+                    std::chrono::duration<double>(kEndless * run_s));
     spec.command.environment.push_back(
         std::string(kCheckUntil) + "=" +
         std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -196,13 +191,12 @@ std::string Diagnostician::Examine(const Build& build, const Request& request,
   Health health;  // the device's own does not depend on it
   Runner runner(spec, &health);
   for (size_t index : BySize(problem)) {
-    const Problem one = OnlyCase(problem, index, request.seed);
+    const Problem one = OnlyCase(problem, index, seed);
     RunRequest run;
     run.problem = &one;
     run.library = build.library.get();
     run.options.timeout_s =
-        request.run_timeout_s -
-        std::chrono::duration<double>(Clock::now() - start).count();
+        run_s - std::chrono::duration<double>(Clock::now() - start).count();
     if (run.options.timeout_s <= 0) break;
     const Report report = runner.Execute(run);
     const std::string& label = one.cases[0].label;

@@ -24,6 +24,13 @@ bool IsDiagnosable(const Result& result);
 std::string FillPlaces(const std::string& text, const std::string& source,
                        const std::string& addr2line_output);
 
+/// What came of looking for a fault.
+struct Diagnosis {
+  std::string text;    ///< one line; "" if nothing was found
+  bool found = false;  ///< else the text says what prevented it
+  double left_s = 0;   ///< of the time for running
+};
+
 class Diagnostician {
  public:
   /// `compiler` is a host compiler, "" to find one. `spec` starts workers of
@@ -31,18 +38,17 @@ class Diagnostician {
   Diagnostician(std::string compiler, WorkerSpec spec, Cache* cache,
                 std::string scratch, int guard, int cancel);
 
-  /// One line, "" if nothing was found. Takes no longer than the request's
-  /// timeouts. `endless`: the candidate timed out, so where it still runs is a
-  /// finding. `request` has the seed that the candidate was run with. Thread
-  /// safe.
-  std::string Diagnose(const Request& request, const Problem& problem,
-                       bool endless);
+  /// Takes no longer than the request's compile_timeout_s and `run_s` seconds.
+  /// `endless`: the candidate timed out, so where it still runs is a finding.
+  /// `request` has the seed that the candidate was run with. Thread safe.
+  Diagnosis Diagnose(const Request& request, const Problem& problem,
+                     bool endless, double run_s);
 
  private:
   /// Made when first needed; null without a usable compiler, *error says why.
   Builder* GetBuilder(std::string* error);
-  std::string Examine(const Build& build, const Request& request,
-                      const Problem& problem, bool endless) const;
+  std::string Examine(const Build& build, uint64_t seed, const Problem& problem,
+                      bool endless, double run_s) const;
   std::string Resolve(const std::string& text, const Build& build) const;
 
   const std::string compiler_;

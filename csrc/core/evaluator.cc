@@ -73,6 +73,7 @@ std::string Key(const Task& task) {
          std::to_string(task.request.flush) + " " +
          std::to_string(task.request.fresh_process) + " " +
          std::to_string(task.request.diagnose) + " " +
+         std::to_string(task.request.rules) + " " +
          std::to_string(task.request.seed) + "\n" + task.request.source;
 }
 

@@ -10,12 +10,12 @@
 #include "core/elf_symbols.h"
 #include "core/entry.h"
 #include "core/memory_file.h"
-#include "core/sandbox.h"
 
 namespace jaxkern {
 namespace {
 
-/// Names are whole, or beginnings if they end with *.
+/// Names are whole, or beginnings if they end with *; a function's other names
+/// (PlainName) are meant, too.
 struct Rule {
   const char* name;
   std::vector<std::string> symbols;
@@ -25,8 +25,8 @@ const std::vector<Rule>& ImportRules() {
   static const std::vector<Rule> rules = {
       {"loads_code",
        {"dlopen", "dlmopen", "dlsym", "dlvsym", "dladdr", "dladdr1", "dlinfo",
-        "dl_iterate_phdr", "__libc_dlopen_mode", "__libc_dlsym", "nvrtc*",
-        "cuModule*", "cuLibrary*", "cuLink*", "cuGetProcAddress*",
+        "dl_iterate_phdr", "__libc_dlopen_mode", "nvrtc*", "cuModule*",
+        "cuLibrary*", "cuLink*", "cuGetProcAddress*",
         "cudaGetDriverEntryPoint*", "cudaLibrary*"}},
       {"calls_library",
        {"cublas*", "cudnn*", "cufft*", "curand*", "cusparse*", "cusolver*",
@@ -34,7 +34,7 @@ const std::vector<Rule>& ImportRules() {
       {"starts_processes",
        {"fork", "vfork", "clone", "clone3", "daemon", "system", "popen",
         "execl", "execle", "execlp", "execv", "execve", "execvp", "execvpe",
-        "execveat", "fexecve", "posix_spawn", "posix_spawnp"}},
+        "execveat", "fexecve", "posix_spawn", "posix_spawnp", "_IO_proc_open"}},
       {"uses_network",
        {"socket", "socketpair", "connect", "bind", "listen", "accept",
         "accept4", "send", "sendto", "sendmsg", "sendmmsg", "recv", "recvfrom",
@@ -69,10 +69,6 @@ const std::vector<Rule>& ImportRules() {
         "link",
         "linkat",
         "readlink*",
-        "__open_2",
-        "__open64_2",
-        "__openat_2",
-        "__openat64_2",
         "_ZNSt14basic_ifstream*",
         "_ZNSt14basic_ofstream*",
         "_ZNSt13basic_fstream*",
@@ -172,6 +168,21 @@ const char* const kLibraries[] = {
     "libclang_rt.", "libasan.so",    "libubsan.so",  "libtsan.so",
 };
 
+/// The function behind another of its names: fopen for _IO_fopen, read for
+/// __read_chk (-D_FORTIFY_SOURCE), open for __open64_2 or __libc_open64.
+std::string PlainName(std::string name) {
+  for (const std::string prefix : {"__libc_", "_IO_file_", "_IO_", "__"}) {
+    if (name.rfind(prefix, 0) != 0) continue;
+    name.erase(0, prefix.size());
+    for (const std::string suffix : {"_chk", "_2", "_nocancel"}) {
+      const size_t kept = name.size() - std::min(name.size(), suffix.size());
+      if (name.compare(kept, std::string::npos, suffix) == 0) name.erase(kept);
+    }
+    return name;
+  }
+  return name;
+}
+
 bool Matches(const std::string& name, const std::string& pattern) {
   if (pattern.back() != '*') return name == pattern;
   return name.compare(0, pattern.size() - 1, pattern, 0, pattern.size() - 1) ==
@@ -179,9 +190,12 @@ bool Matches(const std::string& name, const std::string& pattern) {
 }
 
 bool Breaks(const Rule& rule, const std::string& symbol) {
-  return std::any_of(
-      rule.symbols.begin(), rule.symbols.end(),
-      [&](const std::string& pattern) { return Matches(symbol, pattern); });
+  const std::string plain = PlainName(symbol);
+  return std::any_of(rule.symbols.begin(), rule.symbols.end(),
+                     [&](const std::string& pattern) {
+                       return Matches(symbol, pattern) ||
+                              Matches(plain, pattern);
+                     });
 }
 
 bool IsAllowedLibrary(const std::string& name) {
@@ -212,7 +226,6 @@ std::optional<Offence> Judge(const ElfSymbols& symbols) {
 }  // namespace
 
 std::optional<Offence> Inspect(int fd) {
-  if (IsLeftOut("inspection")) return std::nullopt;
   struct stat file = {};
   if (fstat(fd, &file) != 0) return std::nullopt;
   const Mapping mapping(fd, static_cast<size_t>(file.st_size),

@@ -56,7 +56,10 @@ void RequireRoom(const Problem& problem, const Options& options,
     // All inputs and the slots for results are mapped there as well.
     JobOptions job_options;
     job_options.repetitions = repetitions;
-    const Job job = MakeJob(problem, job_options);
+    const Job job =
+        MakeJob(problem, job_options,
+                std::vector<JobBaseline>(
+                    repetitions > 0 ? problem.baselines.size() : 0));
     room -= kProgram + Stacks() +
             static_cast<int64_t>(job.input_bytes + job.result_bytes);
   }

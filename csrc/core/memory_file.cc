@@ -12,9 +12,8 @@
 #endif
 
 namespace jaxkern {
-namespace {
 
-Fd Make(size_t bytes) {
+Fd MakeMemory(size_t bytes) {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   // Kernels from 6.3 on may want to be told that it will hold code; older ones
   // do not know the flag.
@@ -25,27 +24,32 @@ Fd Make(size_t bytes) {
   return fd;
 }
 
-}  // namespace
+bool WriteMemory(const Fd& fd, size_t at, const void* data, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t n = pwrite(fd.get(), static_cast<const char*>(data) + done,
+                             bytes - done, static_cast<off_t>(at + done));
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) done += static_cast<size_t>(n);
+  }
+  return true;
+}
+
+void SealMemory(const Fd& fd) {
+  fcntl(fd.get(), F_ADD_SEALS,
+        F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+}
 
 Fd MakeWritableMemory(size_t bytes) {
-  Fd fd = Make(bytes);
+  Fd fd = MakeMemory(bytes);
   if (fd)
     fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   return fd;
 }
 
 Fd MakeSealedMemory(const void* data, size_t bytes) {
-  Fd fd = Make(bytes);
-  for (size_t done = 0; fd && done < bytes;) {
-    const ssize_t n = pwrite(fd.get(), static_cast<const char*>(data) + done,
-                             bytes - done, static_cast<off_t>(done));
-    if (n < 0 && errno != EINTR) return Fd();
-    if (n > 0) done += static_cast<size_t>(n);
-  }
-  if (fd) {
-    fcntl(fd.get(), F_ADD_SEALS,
-          F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-  }
+  Fd fd = MakeMemory(bytes);
+  if (!fd || !WriteMemory(fd, 0, data, bytes)) return Fd();
+  SealMemory(fd);
   return fd;
 }
 
@@ -54,6 +58,15 @@ Mapping::Mapping(int fd, size_t size, bool writable) {
   void* mapped =
       mmap(nullptr, size, writable ? PROT_READ | PROT_WRITE : PROT_READ,
            writable ? MAP_SHARED : MAP_PRIVATE, fd, 0);
+  if (mapped == MAP_FAILED) return;
+  data = static_cast<char*>(mapped);
+  bytes = size;
+}
+
+Mapping::Mapping(size_t size) {
+  if (size == 0) return;
+  void* mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return;
   data = static_cast<char*>(mapped);
   bytes = size;

@@ -15,11 +15,19 @@ Fd MakeWritableMemory(size_t bytes);
 /// A copy of `data` that nobody can change; may be loaded as code.
 Fd MakeSealedMemory(const void* data, size_t bytes);
 
+/// The same in steps: `bytes` zero bytes, what they are to be, and the seal.
+/// Writing says when there is no memory, which a mapping does by a signal.
+Fd MakeMemory(size_t bytes);
+bool WriteMemory(const Fd& fd, size_t at, const void* data, size_t bytes);
+void SealMemory(const Fd& fd);
+
 /// A mapping with an owner; `data` is null when empty or when it failed.
 struct Mapping {
   Mapping() = default;
   /// Writes reach the file if `writable`; else there must be none.
   Mapping(int fd, size_t bytes, bool writable);
+  /// Zero bytes of this process alone.
+  explicit Mapping(size_t bytes);
   ~Mapping();
   Mapping(Mapping&& other) noexcept;
   Mapping& operator=(Mapping&& other) noexcept;

@@ -1,5 +1,6 @@
 #include "core/npy.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +12,7 @@ namespace {
 
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr size_t kMagicBytes = 6;
+constexpr size_t kPiece = size_t{1} << 20;
 
 [[noreturn]] void Fail(const std::string& path, const std::string& what,
                        const std::string& expected, const std::string& got) {
@@ -71,8 +73,9 @@ std::string ReadHeader(const std::string& path, std::ifstream* file) {
 }
 
 /// Checks what is left of `file` before memory is taken for it: a few bytes may
-/// claim to be terabytes.
-void RequireBytes(const std::string& path, std::ifstream* file, size_t bytes) {
+/// claim to be terabytes. Where it starts.
+size_t RequireBytes(const std::string& path, std::ifstream* file,
+                    size_t bytes) {
   const std::streamoff start = file->tellg();
   file->seekg(0, std::ios::end);
   const std::streamoff left = file->tellg() - std::streampos(start);
@@ -80,7 +83,7 @@ void RequireBytes(const std::string& path, std::ifstream* file, size_t bytes) {
     Fail(path, "contents", std::to_string(bytes) + " bytes",
          std::to_string(left));
   }
-  file->seekg(start);
+  return static_cast<size_t>(start);
 }
 
 }  // namespace
@@ -99,8 +102,7 @@ int64_t Elements(const Shape& shape) {
   return product;
 }
 
-std::vector<char> ReadNpy(const std::string& path, Dtype dtype,
-                          const Shape& shape) {
+NpyFile OpenNpy(const std::string& path, Dtype dtype, const Shape& shape) {
   std::ifstream file(path, std::ios::binary);
   if (!file) Fail(path, "file", "a readable file", std::strerror(errno));
   const std::string header = ReadHeader(path, &file);
@@ -120,13 +122,21 @@ std::vector<char> ReadNpy(const std::string& path, Dtype dtype,
     Fail(path, "order", "C order", "Fortran order");
   }
   const size_t size = Elements(shape) * Info(dtype).bytes;
-  RequireBytes(path, &file, size);
-  std::vector<char> bytes(size);
-  if (!file.read(bytes.data(), static_cast<std::streamsize>(size))) {
-    Fail(path, "contents", std::to_string(size) + " bytes",
-         std::to_string(file.gcount()));
+  return {path, RequireBytes(path, &file, size), size};
+}
+
+void ReadNpy(const NpyFile& npy, const PieceTaker& take) {
+  std::ifstream file(npy.path, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(npy.start));
+  std::vector<char> piece(std::min(kPiece, npy.bytes));
+  for (size_t at = 0; at < npy.bytes; at += piece.size()) {
+    piece.resize(std::min(kPiece, npy.bytes - at));
+    if (!file.read(piece.data(), static_cast<std::streamsize>(piece.size()))) {
+      Fail(npy.path, "contents", std::to_string(npy.bytes) + " bytes",
+           std::to_string(at + static_cast<size_t>(file.gcount())));
+    }
+    take(at, piece.data(), piece.size());
   }
-  return bytes;
 }
 
 }  // namespace jaxkern

@@ -16,6 +16,7 @@
 #include "core/inspect.h"
 #include "core/memory_budget.h"
 #include "core/native.h"
+#include "core/rules.h"
 #include "core/schedule.h"
 #include "core/subprocess.h"
 
@@ -30,7 +31,9 @@ constexpr bool kLimitMemory = false;  // their shadows reserve terabytes
 constexpr bool kLimitMemory = true;
 #endif
 constexpr int64_t kCpuWorkerFile = int64_t{64} << 20;
-constexpr int64_t kCudaWorkerHostMemory = int64_t{16} << 30;
+constexpr int64_t kCudaWorkerHostMemory = int64_t{4} << 30;
+// Of the time for a diagnosis, the cpu device's, where there is another finder.
+constexpr double kCheckerShare = 0.5;
 constexpr int kCpuWorkerDescriptors = 64;
 constexpr int kCudaWorkerDescriptors = 1024;
 
@@ -70,10 +73,14 @@ Pipeline::Pipeline(const Options& chosen,
       cancel_(eventfd(0, EFD_CLOEXEC)),
       builder_(MakeToolchain(chosen), &cache_, guard_.scratch(), guard_.fd(),
                cancel_.get()),
+      baseline_builder_(&builder_),
       memory_bytes_(WorkerMemory(chosen.device, chosen.memory_bytes)),
       diagnostician_(chosen.device == "cpu" ? chosen.compiler : "",
                      MakeWorkerSpec("cpu"), &cache_, guard_.scratch(),
-                     guard_.fd(), cancel_.get()) {
+                     guard_.fd(), cancel_.get()),
+      sanitizer_(builder_.toolchain().Sanitizer(), chosen.compiler,
+                 MakeWorkerSpec(chosen.device), &cache_, guard_.scratch(),
+                 guard_.fd(), cancel_.get()) {
   RequireAtLeast(0, "compile_workers", options_.compile_workers);
   RequireAtLeast(1, "run_workers", options_.run_workers);
   std::promise<Introduction> opened;
@@ -95,6 +102,7 @@ Pipeline::Pipeline(const Options& chosen,
   for (int i = 0; i < compilers; ++i) {
     threads_.emplace_back([this] { HostLoop(); });
   }
+  if (sanitizer_.usable()) threads_.emplace_back([this] { ExamineLoop(); });
 }
 
 Pipeline::~Pipeline() { Stop(); }
@@ -107,6 +115,7 @@ void Pipeline::Stop() {
   eventfd_write(cancel_.get(), 1);
   host_work_.notify_all();
   run_work_.notify_all();
+  examine_work_.notify_all();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }
@@ -165,12 +174,19 @@ void Pipeline::RunLoop(std::promise<Introduction>* opened) {
       return;
     }
   }
-  while (const TaskPtr task = TakeRunTask()) {
+  while (const TaskPtr task = Take(&to_run_, &run_work_)) {
     if (wanted_(task)) {
       RunTask(task, &runner);
     } else {
       deliver_(task);
     }
+  }
+}
+
+void Pipeline::ExamineLoop() {
+  while (const TaskPtr task = Take(&to_examine_, &examine_work_)) {
+    if (wanted_(task)) ExamineTask(task);
+    deliver_(task);
   }
 }
 
@@ -190,12 +206,13 @@ TaskPtr Pipeline::TakeHostTask(bool* check) {
   return task;
 }
 
-TaskPtr Pipeline::TakeRunTask() {
+TaskPtr Pipeline::Take(std::deque<TaskPtr>* queue,
+                       std::condition_variable* work) {
   std::unique_lock<std::mutex> lock(mutex_);
-  run_work_.wait(lock, [this] { return stopping_ || !to_run_.empty(); });
+  work->wait(lock, [&] { return stopping_ || !queue->empty(); });
   if (stopping_) return nullptr;
-  TaskPtr task = std::move(to_run_.front());
-  to_run_.pop_front();
+  TaskPtr task = std::move(queue->front());
+  queue->pop_front();
   return task;
 }
 
@@ -203,7 +220,10 @@ void Pipeline::Push(std::deque<TaskPtr>* queue, TaskPtr task) {
   const std::lock_guard<std::mutex> lock(mutex_);
   task->queued = Clock::now();
   queue->push_back(std::move(task));
-  (queue == &to_run_ ? run_work_ : host_work_).notify_one();
+  (queue == &to_run_       ? run_work_
+   : queue == &to_examine_ ? examine_work_
+                           : host_work_)
+      .notify_one();
 }
 
 void Pipeline::BuildTask(const TaskPtr& task) {
@@ -213,6 +233,7 @@ void Pipeline::BuildTask(const TaskPtr& task) {
   if (!InService(task)) return;
   const Request& request = task->request;
   const Problem& problem = *task->problem;
+  if (request.rules && BreaksARule(task)) return;
   for (int attempt = 0; attempt < 2; ++attempt) {
     task->build =
         builder_.Make(request.source, problem, request.compile_timeout_s);
@@ -224,28 +245,39 @@ void Pipeline::BuildTask(const TaskPtr& task) {
   result.cache_hit = build.cache_hit;
   result.resources = build.resources;
   if (build.status != Status::kOk) {
-    result.rule = build.rule;
-    result.evidence = build.evidence;
     Fail(task, build.status, build.stage, build.log);
     return;
   }
-  if (const auto offence = Inspect(build.library.get())) {
-    result.rule = offence->rule;
-    result.evidence = offence->evidence;
-    Fail(task, Status::kCheating, "link",
-         "the kernel " + offence->evidence + ", which no kernel needs\n");
-    return;
-  }
-  if (request.repetitions > 0 && !problem.baseline.empty()) {
-    task->baseline =
-        builder_.Make(problem.baseline, problem, request.compile_timeout_s);
-    if (task->baseline.status != Status::kOk) {
-      Fail(task, Status::kInfraError, "compile",
-           "the problem's baseline does not build: " + task->baseline.log);
-      return;
-    }
+  if (request.rules && HasABadLibrary(task)) return;
+  if (request.repetitions > 0) {
+    task->baselines =
+        baseline_builder_.Make(problem, request.compile_timeout_s);
   }
   Push(&to_run_, task);
+}
+
+/// By its text, before anything is compiled.
+bool Pipeline::BreaksARule(const TaskPtr& task) {
+  const auto breach = FindBreach(task->request.source);
+  if (!breach) return false;
+  task->result.rule = breach->rule;
+  task->result.evidence = breach->evidence;
+  Fail(task, Status::kCheating, "compile",
+       "cheating (" + breach->rule + "): " + breach->message + "\n" +
+           breach->evidence + "\n");
+  return true;
+}
+
+/// By what the linker left, before anything of it runs.
+bool Pipeline::HasABadLibrary(const TaskPtr& task) {
+  const auto offence = Inspect(task->build.library.get());
+  if (!offence) return false;
+  task->result.rule = offence->rule;
+  task->result.evidence = offence->evidence;
+  Fail(task, Status::kCheating, "link",
+       "cheating (" + offence->rule + "): the kernel " + offence->evidence +
+           ", which no kernel needs\n");
+  return true;
 }
 
 void Pipeline::RunTask(const TaskPtr& task, Runner* runner) {
@@ -257,14 +289,25 @@ void Pipeline::RunTask(const TaskPtr& task, Runner* runner) {
   RunRequest run;
   run.problem = task->problem.get();
   run.library = task->build.library.get();
-  run.baseline = task->baseline.library.get();
+  run.baselines = &task->baselines;
   run.options.seed = task->seed;
   run.options.repetitions = task->request.repetitions;
   run.options.flush = task->request.flush;
+  run.options.rules = task->request.rules;
   run.options.timeout_s = task->request.run_timeout_s;
+  if (memory_bytes_ > 0) {
+    run.options.batch_bytes =
+        std::min(run.options.batch_bytes, static_cast<size_t>(memory_bytes_));
+  }
   run.fresh_process = task->request.fresh_process;
+  if (task->request.repetitions > 0) {
+    run.read_clocks = [this] {
+      return builder_.toolchain().ReadClocks(worker_.device);
+    };
+  }
   task->report = runner->Execute(run);
   task->result.run_s = SecondsSince(start);
+  task->result.clocks = task->report.clocks;
   if (task->report.status == Status::kOk) {
     Push(&to_check_, task);
   } else {
@@ -281,6 +324,7 @@ void Pipeline::CheckTask(const TaskPtr& task) {
   if (task->result.status == Status::kOk) {
     CheckTiming(*task->problem, task->report, &task->result);
   }
+  task->report.results = Mapping();  // gone when the verdict arrives
   task->result.run_s += SecondsSince(start);
   Finish(task);
 }
@@ -295,10 +339,28 @@ bool Pipeline::InService(const TaskPtr& task) {
 }
 
 void Pipeline::DiagnoseTask(const TaskPtr& task) {
-  task->result.diagnosis = diagnostician_.Diagnose(
-      task->result.replay.request, *task->problem,
-      /*endless=*/task->result.status == Status::kTimeout);
-  deliver_(task);
+  const Request& request = task->result.replay.request;
+  const double share = sanitizer_.usable() ? kCheckerShare : 1;
+  const Diagnosis diagnosis = diagnostician_.Diagnose(
+      request, *task->problem,
+      /*endless=*/task->result.status == Status::kTimeout,
+      share * request.run_timeout_s);
+  task->result.diagnosis = diagnosis.text;
+  task->examine_s = diagnosis.left_s + (1 - share) * request.run_timeout_s;
+  if (sanitizer_.usable() && !diagnosis.found) {
+    Push(&to_examine_, task);
+  } else {
+    deliver_(task);
+  }
+}
+
+/// Nothing else is timed meanwhile.
+void Pipeline::ExamineTask(const TaskPtr& task) {
+  const DeviceLock alone(worker_.device, cancel_.get());
+  const std::string found =
+      sanitizer_.Examine(task->result.replay.request, *task->problem,
+                         task->result.status, task->examine_s);
+  if (!found.empty()) task->result.diagnosis = found;
 }
 
 void Pipeline::Finish(const TaskPtr& task) {
@@ -339,9 +401,11 @@ void Pipeline::RequireRoom(const Problem& problem, int repetitions) const {
 }
 
 std::string Pipeline::Describe() const {
+  const std::string sanitizer = builder_.toolchain().Sanitizer();
   return worker_.device + "; " + builder_.toolchain().Describe() + "; cache " +
          cache_.directory() + "; sandbox: " + worker_.sandbox +
-         (builder_.sandboxed() ? "; compilers: files" : "; compilers: none");
+         (builder_.sandboxed() ? "; compilers: files" : "; compilers: none") +
+         (sanitizer.empty() ? "" : "; compute-sanitizer " + sanitizer);
 }
 
 }  // namespace jaxkern

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/baselines.h"
 #include "core/builder.h"
 #include "core/cache.h"
 #include "core/diagnosis.h"
@@ -21,6 +22,7 @@
 #include "core/health.h"
 #include "core/problem.h"
 #include "core/runner.h"
+#include "core/sanitizer.h"
 #include "jaxkern/evaluator.h"
 
 namespace jaxkern {
@@ -31,16 +33,18 @@ struct Task {
   std::shared_ptr<const Problem> problem;
   uint64_t seed = 0;  // the request's, or fresh
   std::chrono::steady_clock::time_point queued;
-  Build build, baseline;
+  Build build;
+  std::vector<BuiltBaseline> baselines;
   Report report;
   Result result;
   bool undiagnosed = false;  ///< has a result, but for its diagnosis
+  double examine_s = 0;      ///< of the time for that, what is left
 };
 
 using TaskPtr = std::shared_ptr<Task>;
 
 /// Threads as wide as the cores build and check; one thread per run worker
-/// runs.
+/// runs. What compute-sanitizer is asked about it is asked by one more.
 class Pipeline {
  public:
   /// `wanted` is asked before work is spent on a task, `deliver` gets every
@@ -61,13 +65,17 @@ class Pipeline {
   WorkerSpec MakeWorkerSpec(const std::string& device) const;
   void HostLoop();
   void RunLoop(std::promise<Introduction>* opened);
+  void ExamineLoop();
   TaskPtr TakeHostTask(bool* check);
-  TaskPtr TakeRunTask();
+  TaskPtr Take(std::deque<TaskPtr>* queue, std::condition_variable* work);
   void BuildTask(const TaskPtr& task);
   void RunTask(const TaskPtr& task, Runner* runner);
   void CheckTask(const TaskPtr& task);
+  bool BreaksARule(const TaskPtr& task);
+  bool HasABadLibrary(const TaskPtr& task);
   bool InService(const TaskPtr& task);
   void DiagnoseTask(const TaskPtr& task);
+  void ExamineTask(const TaskPtr& task);
   /// Delivers, perhaps after a diagnosis.
   void Finish(const TaskPtr& task);
   void Push(std::deque<TaskPtr>* queue, TaskPtr task);
@@ -83,15 +91,17 @@ class Pipeline {
   Guard guard_;
   const Fd cancel_;  // readable when all must stop
   Builder builder_;
+  BaselineBuilder baseline_builder_;
   const int64_t memory_bytes_;
   Diagnostician diagnostician_;
+  Sanitizer sanitizer_;
   Introduction worker_;  // the first one's
   Health health_;
 
   std::mutex mutex_;
-  std::condition_variable host_work_, run_work_;
+  std::condition_variable host_work_, run_work_, examine_work_;
   bool stopping_ = false;
-  std::deque<TaskPtr> to_build_, to_run_, to_check_, to_diagnose_;
+  std::deque<TaskPtr> to_build_, to_run_, to_check_, to_diagnose_, to_examine_;
   std::vector<std::thread> threads_;
 };
 

@@ -153,10 +153,24 @@ int64_t NamedExtent(const Field& attributes, const std::string& name) {
   return field.Integer();
 }
 
-/// Reads one array behind those already in *block.
+/// Arrays that will lie one behind the other; their files are looked at first,
+/// so that each is read into its place.
+struct Block {
+  size_t bytes = 0;
+  std::vector<std::pair<NpyFile, size_t>> files;  // and their offsets
+
+  size_t Add(NpyFile file) {
+    const size_t offset = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    bytes = offset + file.bytes;
+    files.emplace_back(std::move(file), offset);
+    return offset;
+  }
+};
+
+/// A place for one array behind those already in *block.
 Array ReadArray(const Field& files, const Field& attributes,
                 const std::string& directory, const Argument& argument,
-                int index, std::vector<char>* block) {
+                int index, Block* block) {
   Array array;
   array.argument = index;
   int64_t elements = 1;
@@ -169,13 +183,10 @@ Array ReadArray(const Field& files, const Field& attributes,
     }
     elements *= array.shape.back();
   }
-  const std::vector<char> bytes =
-      ReadNpy(directory + "/" + files.At(argument.name).FileName(),
-              argument.dtype, array.shape);
-  array.offset = (block->size() + kAlignment - 1) / kAlignment * kAlignment;
-  array.bytes = bytes.size();
-  block->resize(array.offset);
-  block->insert(block->end(), bytes.begin(), bytes.end());
+  NpyFile file = OpenNpy(directory + "/" + files.At(argument.name).FileName(),
+                         argument.dtype, array.shape);
+  array.bytes = file.bytes;
+  array.offset = block->Add(std::move(file));
   return array;
 }
 
@@ -188,7 +199,7 @@ double ReadTolerance(const Field& field) {
 
 /// The blocks of all inputs and of all expected outputs.
 struct Blocks {
-  std::vector<char> inputs, expected;
+  Block inputs, expected;
 };
 
 /// The arrays whose files `field` lists.
@@ -225,6 +236,9 @@ Case ReadCase(const Field& field, const std::string& directory,
     c.label += (c.label.empty() ? "" : ", ") + argument.name + "=" +
                value.value.dump();
   }
+  if (field.value.contains("kind")) {
+    c.label += (c.label.empty() ? "" : ", ") + field.At("kind").String();
+  }
   static_cast<Variant&>(c) =
       ReadVariant(field, attributes, directory, arguments, blocks);
   if (!field.value.contains("variants")) return c;
@@ -250,23 +264,45 @@ uint64_t Mix(uint64_t hash, const char* data, size_t bytes) {
   return hash;
 }
 
-std::string HashOf(const std::string& text, const Blocks& blocks) {
+std::string HashOf(const std::string& text, const Problem& problem) {
   uint64_t hash = Mix(text.size(), text.data(), text.size());
-  hash = Mix(hash, blocks.inputs.data(), blocks.inputs.size());
-  hash = Mix(hash, blocks.expected.data(), blocks.expected.size());
+  hash = Mix(hash, problem.inputs.data, problem.inputs.bytes);
+  hash = Mix(hash, problem.expected.data, problem.expected.bytes);
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx",
                 static_cast<unsigned long long>(hash));
   return digits;
 }
 
-void ShareInputs(const std::vector<char>& inputs, Problem* problem) {
-  problem->input_memory = MakeSealedMemory(inputs.data(), inputs.size());
+[[noreturn]] void FailWithoutMemory(const std::string& what) {
+  throw std::runtime_error("no memory for a problem's " + what + ": " +
+                           std::strerror(errno));
+}
+
+void ReadInputs(const Block& block, Problem* problem) {
+  Fd memory = MakeMemory(block.bytes);
+  bool written = static_cast<bool>(memory);
+  for (const auto& [file, offset] : block.files) {
+    ReadNpy(file, [&, start = offset](size_t at, const char* piece, size_t n) {
+      written = written && WriteMemory(memory, start + at, piece, n);
+    });
+  }
+  if (!written) FailWithoutMemory("inputs");
+  SealMemory(memory);
+  problem->input_memory = std::move(memory);
   problem->inputs =
-      Mapping(problem->input_memory.get(), inputs.size(), /*writable=*/false);
-  if (!problem->input_memory || problem->inputs.bytes != inputs.size()) {
-    throw std::runtime_error(std::string("no memory for a problem's inputs: ") +
-                             std::strerror(errno));
+      Mapping(problem->input_memory.get(), block.bytes, /*writable=*/false);
+  if (problem->inputs.bytes != block.bytes) FailWithoutMemory("inputs");
+}
+
+void ReadExpected(const Block& block, Problem* problem) {
+  problem->expected = Mapping(block.bytes);
+  if (problem->expected.bytes != block.bytes) FailWithoutMemory("outputs");
+  for (const auto& [file, offset] : block.files) {
+    char* to = problem->expected.data + offset;
+    ReadNpy(file, [to](size_t at, const char* piece, size_t n) {
+      std::memcpy(to + at, piece, n);
+    });
   }
 }
 
@@ -278,6 +314,41 @@ std::string ReadText(const std::string& path) {
         path + ": expected a readable file, got: " + std::strerror(errno));
   }
   return text.str();
+}
+
+/// What "baseline" names is called naive and comes first.
+std::vector<Baseline> ReadBaselines(const Field& top,
+                                    const std::string& directory) {
+  std::vector<Baseline> baselines;
+  const auto naive = top.value.find("baseline");
+  if (naive != top.value.end() && !naive->is_null()) {
+    const std::string file = top.At("baseline").FileName();
+    baselines.push_back({"naive", ReadText(directory + "/" + file), {}});
+  }
+  if (!top.value.contains("baselines")) return baselines;
+  const Field further = top.At("baselines");
+  for (size_t i = 0; i < further.Size(); ++i) {
+    const Field field = further.At(i);
+    Baseline baseline;
+    baseline.name = field.At("name").String();
+    if (!IsIdentifier(baseline.name)) field.At("name").Fail("an identifier");
+    for (const Baseline& other : baselines) {
+      if (other.name == baseline.name) {
+        field.At("name").Fail("a name not used before");
+      }
+    }
+    baseline.source = ReadText(directory + "/" + field.At("file").FileName());
+    const Field libraries = field.At("libraries");
+    for (size_t k = 0; k < libraries.Size(); ++k) {
+      baseline.libraries.push_back(libraries.At(k).String());
+    }
+    baselines.push_back(std::move(baseline));
+  }
+  if (baselines.size() > kMostBaselines) {
+    further.Fail("at most " + std::to_string(kMostBaselines) + " with naive",
+                 std::to_string(baselines.size()));
+  }
+  return baselines;
 }
 
 }  // namespace
@@ -311,13 +382,12 @@ std::shared_ptr<const Problem> ReadProblem(const std::string& directory) {
     problem->cases.push_back(
         ReadCase(cases.At(i), directory, problem->arguments, &blocks));
   }
-  ShareInputs(blocks.inputs, problem.get());
-  if (parsed.contains("baseline") && !parsed["baseline"].is_null()) {
-    problem->baseline =
-        ReadText(directory + "/" + top.At("baseline").FileName());
-  }
-  problem->hash = HashOf(text + problem->baseline, blocks);
-  problem->expected = std::move(blocks.expected);
+  ReadInputs(blocks.inputs, problem.get());
+  ReadExpected(blocks.expected, problem.get());
+  problem->baselines = ReadBaselines(top, directory);
+  std::string texts = text;
+  for (const Baseline& baseline : problem->baselines) texts += baseline.source;
+  problem->hash = HashOf(texts, *problem);
   return problem;
 }
 

@@ -47,7 +47,7 @@ size_t Bytes(const Variant& variant);
 /// One set of sizes and values, with its first variant and perhaps others of
 /// the same shapes.
 struct Case : Variant {
-  std::string label;                  ///< "n=33, a=2.0"
+  std::string label;                  ///< "n=33, a=2.0, large offset"
   std::vector<Attribute> attributes;  ///< in the order of the arguments
   Tolerance tolerance;
   bool timed = false;
@@ -59,15 +59,24 @@ struct Case : Variant {
   }
 };
 
+/// A kernel of the bundle's that takes turns with candidates. It is trusted.
+struct Baseline {
+  std::string name;
+  std::string source;                  ///< CUDA C++ text
+  std::vector<std::string> libraries;  ///< that it calls, e.g. "cublas"
+};
+
+inline constexpr size_t kMostBaselines = 16;
+
 struct Problem {
   std::string name;
   std::vector<Argument> arguments;
   std::vector<Case> cases;
-  std::string baseline;        ///< CUDA C++ text; "": none
-  std::string hash;            ///< 16 hex digits over all that was read
-  std::vector<char> expected;  ///< the outputs of all cases
-  Fd input_memory;             ///< the inputs of all cases, sealed
-  Mapping inputs;              ///< the same, mapped here
+  std::vector<Baseline> baselines;  ///< the first one is what speedup means
+  std::string hash;                 ///< 16 hex digits over all that was read
+  Mapping expected;  ///< the outputs of all cases, in this process alone
+  Fd input_memory;   ///< the inputs of all cases, sealed
+  Mapping inputs;    ///< the same, mapped here
 };
 
 /// Reads the bundle in `directory`. Throws std::invalid_argument with one line

@@ -17,7 +17,7 @@ std::string Stamp(const std::string& directory) {
 }
 
 size_t Bytes(const Problem& problem) {
-  return problem.inputs.bytes + problem.expected.size();
+  return problem.inputs.bytes + problem.expected.bytes;
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMaxDescriptors = 8;
+constexpr size_t kMaxDescriptors = 3 + kMostBaselines;
 constexpr ssize_t kMaxMessage = 1 << 20;
 constexpr size_t kAlignment = 64;
 // Timed launches whose arrays are brought back for comparison: as many as fit,
@@ -135,7 +135,7 @@ JobCase ParseCase(const json& parsed) {
 
 json ToJson(const Timing& timing) {
   return {timing.index,     timing.first_launch, timing.batch,
-          timing.times_us,  timing.baseline_us,  timing.kept,
+          timing.times_us,  timing.baselines_us, timing.kept,
           timing.read_limit};
 }
 
@@ -145,7 +145,7 @@ Timing ParseTiming(const json& parsed) {
   timing.first_launch = parsed.at(1);
   timing.batch = parsed.at(2);
   timing.times_us = parsed.at(3).get<std::vector<double>>();
-  timing.baseline_us = parsed.at(4).get<std::vector<double>>();
+  timing.baselines_us = parsed.at(4).get<std::vector<std::vector<double>>>();
   timing.kept = parsed.at(5).get<std::vector<int>>();
   timing.read_limit = parsed.at(6);
   return timing;
@@ -183,12 +183,16 @@ JobCase MakeCase(const Problem& problem, const Case& c) {
 
 }  // namespace
 
-Job MakeJob(const Problem& problem, const JobOptions& options) {
+Job MakeJob(const Problem& problem, const JobOptions& options,
+            std::vector<JobBaseline> baselines) {
   Job job;
+  job.baselines = std::move(baselines);
   job.seed = options.seed;
   job.repetitions = options.repetitions;
   job.flush = options.flush;
+  job.rules = options.rules;
   job.timeout_s = options.timeout_s;
+  job.batch_bytes = options.batch_bytes;
   job.input_bytes = problem.inputs.bytes;
   size_t timed = 0;
   for (const Case& c : problem.cases) timed += c.timed;
@@ -200,38 +204,65 @@ Job MakeJob(const Problem& problem, const JobOptions& options) {
       made.slots += static_cast<int>(std::clamp<size_t>(room, 1, kMostSlots));
     }
     made.slots_at = job.result_bytes;
-    job.result_bytes += static_cast<size_t>(made.slots) * made.slot_bytes;
+    const size_t slots =
+        static_cast<size_t>(made.slots) + (c.timed ? job.baselines.size() : 0);
+    job.result_bytes += slots * made.slot_bytes;
     job.cases.push_back(std::move(made));
   }
   return job;
 }
 
-bool SendJob(int socket, const Job& job, const std::vector<int>& memory) {
+std::string JobText(const Job& job) {
   json cases = json::array();
   for (const JobCase& c : job.cases) cases.push_back(ToJson(c));
-  const json message = {
+  json baselines = json::array();
+  for (const JobBaseline& b : job.baselines) {
+    baselines.push_back(
+        {{"name", b.name}, {"libraries", b.libraries}, {"tried", b.tried}});
+  }
+  const json text = {
       {"cases", cases},
+      {"baselines", baselines},
       {"seed", job.seed},
       {"repetitions", job.repetitions},
       {"flush", job.flush},
+      {"rules", job.rules},
       {"timeout_s", job.timeout_s},
+      {"batch_bytes", job.batch_bytes},
       {"input_bytes", job.input_bytes},
       {"result_bytes", job.result_bytes},
   };
-  return Send(socket, message.dump(), memory);
+  return text.dump();
+}
+
+Job ParseJob(const std::string& text) {
+  const json parsed = json::parse(text);
+  Job job;
+  for (const json& c : parsed.at("cases")) job.cases.push_back(ParseCase(c));
+  for (const json& b : parsed.at("baselines")) {
+    job.baselines.push_back({b.at("name"),
+                             b.at("libraries").get<std::vector<std::string>>(),
+                             b.at("tried")});
+  }
+  job.seed = parsed.at("seed");
+  job.repetitions = parsed.at("repetitions");
+  job.flush = parsed.at("flush");
+  job.rules = parsed.at("rules");
+  job.timeout_s = parsed.at("timeout_s");
+  job.batch_bytes = parsed.at("batch_bytes");
+  job.input_bytes = parsed.at("input_bytes");
+  job.result_bytes = parsed.at("result_bytes");
+  return job;
+}
+
+bool SendJob(int socket, const Job& job, const std::vector<int>& memory) {
+  return Send(socket, JobText(job), memory);
 }
 
 bool ReceiveJob(int socket, Job* job, std::vector<Fd>* memory) {
   std::string text;
   if (!Receive(socket, &text, memory)) return false;
-  const json message = json::parse(text);
-  for (const json& c : message.at("cases")) job->cases.push_back(ParseCase(c));
-  job->seed = message.at("seed");
-  job->repetitions = message.at("repetitions");
-  job->flush = message.at("flush");
-  job->timeout_s = message.at("timeout_s");
-  job->input_bytes = message.at("input_bytes");
-  job->result_bytes = message.at("result_bytes");
+  *job = ParseJob(text);
   return true;
 }
 
@@ -245,6 +276,7 @@ bool SendEvent(int socket, const Event& event) {
       {"baseline", event.baseline},
       {"reusable", event.reusable},
       {"timing", ToJson(event.timing)},
+      {"notes", event.notes},
   };
   return Send(socket,
               message.dump(-1, ' ', false, json::error_handler_t::replace), {});
@@ -263,6 +295,7 @@ bool ReceiveEvent(int socket, Event* event) {
     event->baseline = message.at("baseline");
     event->reusable = message.at("reusable");
     event->timing = ParseTiming(message.at("timing"));
+    event->notes = message.at("notes").get<std::vector<std::string>>();
   } catch (const json::exception&) {
     return false;  // a candidate may have written it
   }

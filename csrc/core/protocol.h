@@ -2,9 +2,11 @@
 /// that carry descriptors. Never over stdout, which is the candidate's.
 ///
 ///   worker -> evaluator   Event{kReady} once, with the device's description
-///   evaluator -> worker   Job, with memory: library, inputs, results and, if
-///                         there is one, the baseline's library
-///   worker -> evaluator   Event{kCase} before each case, Event{kTimes} after
+///   evaluator -> worker   Job, with memory: library, inputs, results and the
+///                         baselines' libraries
+///   worker -> evaluator   Event{kCase} before each baseline is made ready,
+///                         Event{kPrepared} when the candidate's turn begins,
+///                         Event{kCase} before each case, Event{kTimes} after
 ///                         each timed one, Event{kDone} at the end
 #ifndef JAXKERN_CORE_PROTOCOL_H_
 #define JAXKERN_CORE_PROTOCOL_H_
@@ -32,7 +34,8 @@ struct JobValue {
 
 /// A case, and where the arrays of its compared launches go: each into a slot
 /// of the results' memory, outputs as the launch left them and inputs too. The
-/// first slot is the checked launch's, the others are for timed ones.
+/// first slot is the checked launch's, the others are for timed ones. Behind
+/// them is one for the first launch of each baseline.
 struct JobCase {
   bool timed = false;
   std::vector<JobValue> values;
@@ -43,12 +46,23 @@ struct JobCase {
   int slots = 1;
 };
 
+struct JobBaseline {
+  std::string name;
+  std::vector<std::string> libraries;  ///< files to be opened before it
+  /// Launched on zeros before the candidate is loaded, so that its libraries
+  /// set up then what they keep.
+  bool tried = false;
+};
+
 struct Job {
   std::vector<JobCase> cases;
-  uint64_t seed = 0;     ///< of every case's Schedule
-  int repetitions = 0;   ///< at most
-  bool flush = true;     ///< the cache before timed launches
-  double timeout_s = 0;  ///< the evaluator's deadline, for pacing the timing
+  std::vector<JobBaseline> baselines;
+  uint64_t seed = 0;       ///< of every case's Schedule
+  int repetitions = 0;     ///< at most
+  bool flush = true;       ///< the cache before timed launches
+  bool rules = true;       ///< else nothing counts as cheating
+  double timeout_s = 0;    ///< the evaluator's deadline, for pacing the timing
+  size_t batch_bytes = 0;  ///< for launches that are measured together
   size_t input_bytes = 0;
   size_t result_bytes = 0;
 };
@@ -58,11 +72,14 @@ struct JobOptions {
   uint64_t seed = 0;
   int repetitions = 0;
   bool flush = true;
+  bool rules = true;  ///< else nothing counts as cheating
   double timeout_s = 0;
+  size_t batch_bytes = size_t{256} << 20;
 };
 
 /// The job for all cases of a problem.
-Job MakeJob(const Problem& problem, const JobOptions& options);
+Job MakeJob(const Problem& problem, const JobOptions& options,
+            std::vector<JobBaseline> baselines = {});
 
 /// What timing a case gave. Sample i is the mean of `batch` launches, of which
 /// the first is the candidate's launch number first_launch + i * batch of this
@@ -72,23 +89,30 @@ struct Timing {
   int first_launch = 0;
   int batch = 1;
   std::vector<double> times_us;
-  std::vector<double> baseline_us;  ///< pairwise with times_us, or empty
+  /// By baseline of the job: pairwise with times_us, or empty.
+  std::vector<std::vector<double>> baselines_us;
   std::vector<int> kept;  ///< the launch in each slot, from the second slot on
   double read_limit = 0;  ///< bytes per microsecond, see Device::ReadLimit
 };
 
 struct Event {
-  enum class Kind { kReady, kCase, kTimes, kDone };
+  enum class Kind { kReady, kPrepared, kCase, kTimes, kDone };
 
   Kind kind = Kind::kDone;
   std::string text;             ///< the device, or what went wrong
   Status status = Status::kOk;  ///< kReady and kDone
   std::string rule;             ///< kDone with kCheating
-  int index = 0;                ///< kCase: which
-  bool baseline = false;        ///< kCase, kDone: the baseline ran
+  int index = 0;                ///< kCase: which; -1: before the first
+  int baseline = -1;            ///< kCase, kDone: which one ran; -1: none
   bool reusable = true;         ///< kDone: the worker may take another job
   Timing timing;                ///< kTimes
+  /// kPrepared: by baseline, why it takes no part; "" if it does.
+  std::vector<std::string> notes;
 };
+
+/// A job as text, and back; ParseJob is for what JobText made.
+std::string JobText(const Job& job);
+Job ParseJob(const std::string& text);
 
 /// False when the other side has gone.
 bool SendJob(int socket, const Job& job, const std::vector<int>& memory);

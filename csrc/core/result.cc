@@ -113,6 +113,7 @@ nlohmann::ordered_json ToJson(const Replay& replay) {
       {"flush", request.flush},
       {"fresh_process", request.fresh_process},
       {"diagnose", request.diagnose},
+      {"rules", request.rules},
       {"compile_timeout_s", request.compile_timeout_s},
       {"run_timeout_s", request.run_timeout_s},
       {"device", replay.device},
@@ -137,6 +138,7 @@ Replay ReadReplay(const json& object) {
   Read(object, "flush", &request.flush);
   Read(object, "fresh_process", &request.fresh_process);
   Read(object, "diagnose", &request.diagnose);
+  Read(object, "rules", &request.rules);
   Read(object, "compile_timeout_s", &request.compile_timeout_s);
   Read(object, "run_timeout_s", &request.run_timeout_s);
   Read(object, "device", &replay.device);
@@ -152,6 +154,45 @@ Resources ReadResources(const json& object) {
   return resources;
 }
 
+nlohmann::ordered_json ToJson(
+    const std::map<std::string, BaselineTimes>& baselines) {
+  auto object = nlohmann::ordered_json::object();
+  for (const auto& [name, times] : baselines) {
+    object[name] = {{"us", times.us},
+                    {"speedup", times.speedup},
+                    {"speedup_low", times.speedup_low},
+                    {"speedup_high", times.speedup_high},
+                    {"note", times.note}};
+  }
+  return object;
+}
+
+BaselineTimes ReadBaseline(const json& object) {
+  BaselineTimes times;
+  Read(object, "us", &times.us);
+  Read(object, "speedup", &times.speedup);
+  Read(object, "speedup_low", &times.speedup_low);
+  Read(object, "speedup_high", &times.speedup_high);
+  Read(object, "note", &times.note);
+  return times;
+}
+
+nlohmann::ordered_json ToJson(const ClockReading& reading) {
+  return {{"sm_mhz", reading.sm_mhz},
+          {"memory_mhz", reading.memory_mhz},
+          {"temperature_c", reading.temperature_c},
+          {"throttled", reading.throttled}};
+}
+
+ClockReading ReadClocks(const json& object) {
+  ClockReading reading;
+  Read(object, "sm_mhz", &reading.sm_mhz);
+  Read(object, "memory_mhz", &reading.memory_mhz);
+  Read(object, "temperature_c", &reading.temperature_c);
+  Read(object, "throttled", &reading.throttled);
+  return reading;
+}
+
 const json& Object(const json& object, const char* field) {
   const auto found = object.find(field);
   if (found == object.end()) Fail(field, "an object", "nothing");
@@ -162,7 +203,7 @@ const json& Object(const json& object, const char* field) {
 }  // namespace
 
 std::string ToJson(const Result& result) {
-  const nlohmann::ordered_json object = {
+  nlohmann::ordered_json object = {
       {"status", StatusName(result.status)},
       {"stage", result.stage},
       {"log", result.log},
@@ -178,6 +219,7 @@ std::string ToJson(const Result& result) {
       {"speedup", result.speedup},
       {"speedup_low", result.speedup_low},
       {"speedup_high", result.speedup_high},
+      {"baselines", ToJson(result.baselines)},
       {"device", result.device},
       {"compile_s", result.compile_s},
       {"queue_s", result.queue_s},
@@ -189,6 +231,10 @@ std::string ToJson(const Result& result) {
         {"spill_bytes", result.resources.spill_bytes}}},
       {"replay", ToJson(result.replay)},
   };
+  if (result.clocks) {
+    object["clocks"] = {{"before", ToJson(result.clocks->before)},
+                        {"after", ToJson(result.clocks->after)}};
+  }
   // A compiler may quote a candidate's bytes that are not UTF-8.
   return object.dump(-1, ' ', false,
                      nlohmann::ordered_json::error_handler_t::replace);
@@ -215,6 +261,20 @@ Result FromJson(const std::string& text) {
   Read(object, "speedup", &result.speedup);
   Read(object, "speedup_low", &result.speedup_low);
   Read(object, "speedup_high", &result.speedup_high);
+  // Older results have neither.
+  if (object.contains("baselines")) {
+    for (const auto& [name, times] : Object(object, "baselines").items()) {
+      if (!times.is_object()) {
+        Fail("baselines." + name, "an object", Show(times));
+      }
+      result.baselines[name] = ReadBaseline(times);
+    }
+  }
+  if (object.contains("clocks")) {
+    const json& clocks = Object(object, "clocks");
+    result.clocks = {ReadClocks(Object(clocks, "before")),
+                     ReadClocks(Object(clocks, "after"))};
+  }
   Read(object, "device", &result.device);
   Read(object, "compile_s", &result.compile_s);
   Read(object, "queue_s", &result.queue_s);

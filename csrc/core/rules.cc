@@ -17,6 +17,9 @@ bool Contains(const std::array<const char*, N>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
+constexpr char kOptions[] =
+    "the compiler's floating-point options are the evaluator's";
+
 /// Options under which the compiler may change the results.
 bool IsFastMath(const std::string& options) {
   for (const char* part :
@@ -34,9 +37,9 @@ std::string Plain(const std::string& word) {
   return dressed ? word.substr(2, word.size() - 4) : word;
 }
 
-constexpr std::array<const char*, 7> kAttributes = {
-    "constructor", "destructor", "alias",        "ifunc",
-    "weakref",     "section",    "init_priority"};
+constexpr std::array<const char*, 4> kAtLoad = {"constructor", "destructor",
+                                                "section", "init_priority"};
+constexpr std::array<const char*, 3> kRenaming = {"alias", "ifunc", "weakref"};
 
 /// A forbidden attribute between the brackets at `open` and `close`.
 std::optional<Breach> BadAttribute(const Unit& unit, size_t open,
@@ -49,17 +52,17 @@ std::optional<Breach> BadAttribute(const Unit& unit, size_t open,
     const std::string& before = unit.Text(i - 1);
     const bool is_name =
         before == "(" || before == "," || before == ":" || before == "[";
-    if (is_name && Contains(kAttributes, name)) {
-      return Breach{"attribute", unit.Evidence(word),
+    const bool at_load = is_name && Contains(kAtLoad, name);
+    if (at_load || (is_name && Contains(kRenaming, name))) {
+      return Breach{at_load ? "runs_at_load" : "replaces_runtime",
+                    unit.Evidence(word),
                     "the attribute `" + name +
                         "` has no place in a kernel: everything happens in "
                         "`launch`"};
     }
     optimize |= is_name && name == "optimize";
     if (optimize && word.kind == Kind::kText && IsFastMath(word.text)) {
-      return Breach{"attribute", unit.Evidence(word),
-                    "the compiler's floating-point options are the "
-                    "evaluator's"};
+      return Breach{"fast_math", unit.Evidence(word), kOptions};
     }
   }
   return std::nullopt;
@@ -79,23 +82,27 @@ std::optional<Breach> FindAttributeBreach(const Unit& unit) {
   return std::nullopt;
 }
 
-/// What is wrong with a pragma, given its words; "" if nothing.
-std::string BadPragma(const std::vector<std::string>& words) {
-  if (words.empty()) return "";
+/// What is wrong with a pragma, given its words, but for the evidence.
+std::optional<Breach> BadPragma(const std::vector<std::string>& words) {
+  if (words.empty()) return std::nullopt;
   const std::string& first = words[0];
   if (first == "redefine_extname" || first == "weak") {
-    return "`#pragma " + first + "` gives symbols other names";
+    return Breach{"replaces_runtime", "",
+                  "`#pragma " + first + "` gives symbols other names"};
   }
-  if (words.size() < 2 || (first != "GCC" && first != "clang")) return "";
+  if (words.size() < 2 || (first != "GCC" && first != "clang")) {
+    return std::nullopt;
+  }
   if (words[1] == "dependency" || words[1] == "pch_preprocess") {
-    return "`#pragma " + first + " " + words[1] + "` looks at files";
+    return Breach{"opens_files", "",
+                  "`#pragma " + first + " " + words[1] + "` looks at files"};
   }
   std::string options;
   for (size_t i = 2; i < words.size(); ++i) options += words[i];
   if (words[1] == "optimize" && IsFastMath(options)) {
-    return "the compiler's floating-point options are the evaluator's";
+    return Breach{"fast_math", "", kOptions};
   }
-  return "";
+  return std::nullopt;
 }
 
 /// The words of `_Pragma("...")`, given the literal.
@@ -119,9 +126,9 @@ std::optional<Breach> FindPragmaBreach(const Unit& unit) {
     } else if (unit.Text(i) == "_Pragma" || unit.Text(i) == "__pragma") {
       words = PragmaWords(unit.Text(i + 2));
     }
-    const std::string message = BadPragma(words);
-    if (!message.empty()) {
-      return Breach{"pragma", unit.Evidence(unit.words()[i]), message};
+    if (auto breach = BadPragma(words)) {
+      breach->evidence = unit.Evidence(unit.words()[i]);
+      return breach;
     }
   }
   return std::nullopt;
@@ -132,7 +139,7 @@ std::optional<Breach> FindLineBreach(const Unit& unit) {
     if (!unit.StartsDirective(i)) continue;
     if (unit.Text(i + 1) == "line" ||
         unit.words()[i + 1].kind == Kind::kNumber) {
-      return Breach{"line", unit.Evidence(unit.words()[i]),
+      return Breach{"forges_lines", unit.Evidence(unit.words()[i]),
                     "line numbers are what messages are found by; "
                     "they may not be changed"};
     }

@@ -12,22 +12,22 @@ namespace jaxkern {
 class Unit;
 
 struct Breach {
-  std::string rule;      ///< one word: "include", "pragma", ...
-  std::string evidence;  ///< the line with its number
+  std::string rule;      ///< what the candidate does: docs/evaluator.md
+  std::string evidence;  ///< where the text says so: the line with its number
   std::string message;   ///< for a reader who can fix it: what is not allowed
 };
 
-/// The first breach in a candidate's text, rule by rule:
-///   include    headers by path, computed names, #include_next, #embed
-///   asm        assembler for the host, or one that reads files
-///   attribute  constructor, destructor, alias, ifunc, section, fast-math
-///   pragma     options of the compiler and renamed symbols
-///   line       forged line numbers
-///   symbol     the runtime's, the clock's or the evaluator's own names
-///   library    calls of cuBLAS, cuDNN, Thrust, CUB's device algorithms, ...
+/// The first breach in a candidate's text. Looked at in turn:
+///   includes    headers by path, computed names, #include_next, #embed
+///   assembler   for the host, or one that reads files
+///   attributes  constructor, destructor, alias, ifunc, section, fast-math
+///   pragmas     options of the compiler and renamed symbols
+///   lines       forged line numbers
+///   symbols     the runtime's, the clock's or the evaluator's own names
+///   libraries   calls of cuBLAS, cuDNN, Thrust, CUB's device algorithms, ...
 std::optional<Breach> FindBreach(const std::string& source);
 
-/// The rules by file; each is one of the above.
+/// Of the above, by file.
 std::optional<Breach> FindIncludeBreach(const Unit& unit);
 std::optional<Breach> FindAsmBreach(const Unit& unit);
 std::optional<Breach> FindSymbolBreach(const Unit& unit);

@@ -55,10 +55,11 @@ std::string Template(const Unit& unit, const std::vector<Word>& words,
   return text;
 }
 
-/// Directives of the host's assembler, which PTX does not have.
-bool HasDirective(const std::string& text) {
-  for (const std::string directive :
-       {".incbin", ".include", ".symver", ".pushsection", ".globl"}) {
+/// Whether one of these directives of the host's assembler is there, which PTX
+/// does not have.
+bool HasDirective(const std::string& text,
+                  std::initializer_list<const char*> directives) {
+  for (const std::string directive : directives) {
     for (size_t at = text.find(directive); at != std::string::npos;
          at = text.find(directive, at + 1)) {
       const size_t end = at + directive.size();
@@ -72,6 +73,16 @@ bool HasDirective(const std::string& text) {
     }
   }
   return false;
+}
+
+/// Whether the asm there names what is declared before it, as in
+/// `int f() asm("g");`, and is no statement.
+bool IsLabel(const Unit& unit, size_t at) {
+  if (at == 0) return false;
+  const Word& before = unit.words()[at - 1];
+  return before.text == ")" || before.text == "]" ||
+         (before.kind == Kind::kIdentifier && before.text != "else" &&
+          before.text != "do");
 }
 
 }  // namespace
@@ -88,14 +99,18 @@ std::optional<Breach> FindAsmBreach(const Unit& unit) {
         words.begin() + static_cast<long>(open),
         close == Unit::kNone ? words.end()
                              : words.begin() + static_cast<long>(close));
-    std::string message;
-    if (HasDirective(Template(unit, inside))) {
-      message = "this assembler directive is not PTX";
-    } else if (!words[i].directive && !InDeviceCode(unit, i)) {
-      message = "inline assembler is for device code; this is host code";
+    const std::string text = Template(unit, inside);
+    const bool reads = HasDirective(text, {".incbin", ".include"});
+    const bool names =
+        HasDirective(text, {".symver", ".pushsection", ".globl"});
+    const std::string line = unit.Evidence(words[i]);
+    if (reads || names) {
+      return Breach{reads ? "opens_files" : "replaces_runtime", line,
+                    "this assembler directive is not PTX"};
     }
-    if (!message.empty()) {
-      return Breach{"asm", unit.Evidence(words[i]), message};
+    if (!words[i].directive && !InDeviceCode(unit, i)) {
+      return Breach{IsLabel(unit, i) ? "replaces_runtime" : "tampers", line,
+                    "inline assembler is for device code; this is host code"};
     }
   }
   return std::nullopt;

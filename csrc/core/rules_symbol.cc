@@ -182,12 +182,12 @@ std::optional<Breach> FindSymbolBreach(const Unit& unit) {
     const bool own =
         std::find(kOwn.begin(), kOwn.end(), words[i].text) != kOwn.end();
     if (own) {
-      return Breach{"symbol", unit.Evidence(words[i]),
+      return Breach{"replaces_runtime", unit.Evidence(words[i]),
                     "`" + words[i].text + "` is the evaluator's own name"};
     }
     if (words[i].directive) continue;
     if (Replaces(unit, i) || ReplacesClock(unit, i)) {
-      return Breach{"symbol", unit.Evidence(words[i]),
+      return Breach{"replaces_runtime", unit.Evidence(words[i]),
                     "`" + words[i].text + "` is not the candidate's to define"};
     }
   }
@@ -207,7 +207,7 @@ std::optional<Breach> FindLibraryBreach(const Unit& unit) {
         (scoped && words[i].text == "thrust" &&
          std::find(kThrust.begin(), kThrust.end(), member) != kThrust.end());
     if (call) {
-      return Breach{"library", unit.Evidence(words[i]),
+      return Breach{"calls_library", unit.Evidence(words[i]),
                     "the work is done by a library; a candidate brings its "
                     "own kernels"};
     }

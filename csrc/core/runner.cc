@@ -19,6 +19,8 @@ using Seconds = std::chrono::duration<double>;
 
 // A CUDA context takes 0.2 s alone, but the driver makes them one at a time.
 constexpr double kReadyTimeout = 60;
+// For all baselines: opening cuBLAS and the like takes seconds.
+constexpr double kPrepareTimeout = 60;
 // After each failure to start a worker, the last of them included.
 constexpr int kPausesMs[] = {100, 500, 2000, 5000, 0};
 constexpr size_t kPrintedShown = 600;
@@ -30,8 +32,9 @@ Clock::time_point After(double seconds) {
 
 /// Where a run was when it ended.
 struct Progress {
-  int index = -1;  // of the case; -1: loading
-  bool baseline = false;
+  int index = -1;     // of the case; -1: loading
+  int baseline = -1;  // -1: the candidate's
+  bool prepared = false;
 
   std::string Where(const Problem& problem) const {
     if (index < 0) return " while loading";
@@ -58,6 +61,19 @@ void DescribeDone(const Event& done, const Problem& problem,
     report->rule = done.rule;
     report->evidence = CleanMessage(done.text);
   }
+}
+
+/// Baselines that the worker could not use.
+void NoteBaselines(const Event& prepared, Report* report) {
+  const std::vector<JobBaseline>& baselines = report->job.baselines;
+  for (size_t i = 0; i < baselines.size() && i < prepared.notes.size(); ++i) {
+    if (prepared.notes[i].empty()) continue;
+    report->notes[baselines[i].name] = CleanMessage(prepared.notes[i]);
+  }
+}
+
+std::string BaselineKey(const RunRequest& run, const std::string& name) {
+  return run.problem->hash + " " + name;
 }
 
 /// A worker that ended without a kDone.
@@ -164,30 +180,74 @@ Introduction Runner::Open() {
 
 Report Runner::Execute(const RunRequest& run) {
   Report report;
-  for (const bool last_try : {false, true}) {
+  bool last_try = false;
+  while (true) {
     const std::string why = health_->stats().out_of_service;
     if (!why.empty()) {
       report.log = "the device is out of service: " + why + "\n";
-      break;
+      return report;
     }
-    if (last_try) health_->CountRetry();
     report = ExecuteOnce(run, last_try);
-    if (report.status != Status::kInfraError) break;
+    if (report.status != Status::kInfraError) return report;
+    if (report.lost_baseline) continue;  // without it
+    if (last_try) return report;
+    last_try = true;
+    health_->CountRetry();
   }
-  return report;
+}
+
+std::vector<JobBaseline> Runner::ChooseBaselines(const RunRequest& run,
+                                                 std::vector<int>* libraries,
+                                                 Report* report) const {
+  std::vector<JobBaseline> chosen;
+  if (run.baselines == nullptr) return chosen;
+  for (const BuiltBaseline& baseline : *run.baselines) {
+    const auto deadly = deadly_.find(BaselineKey(run, baseline.name));
+    if (!baseline.note.empty()) {
+      report->notes[baseline.name] = baseline.note;
+    } else if (deadly != deadly_.end()) {
+      report->notes[baseline.name] = deadly->second;
+    } else {
+      chosen.push_back(
+          {baseline.name, baseline.needs, baseline.calls_libraries});
+      libraries->push_back(baseline.library.get());
+    }
+  }
+  return chosen;
+}
+
+/// What fails beside the candidate may be its doing, so that says nothing about
+/// either; what fails before is left out from then on.
+void Runner::DescribeBaselineFailure(const RunRequest& run, int index,
+                                     bool prepared, Report* report) {
+  const std::vector<JobBaseline>& baselines = report->job.baselines;
+  const auto i = static_cast<size_t>(index);
+  const std::string name = i < baselines.size() ? baselines[i].name : "";
+  report->status = Status::kInfraError;
+  report->lost_baseline = !prepared;
+  if (!prepared) {
+    deadly_[BaselineKey(run, name)] =
+        report->log.substr(0, report->log.find('\n'));
+  }
+  report->log = "the problem's baseline " + name + " failed: " + report->log;
 }
 
 bool Runner::Follow(const RunRequest& run, bool last_try, WorkerProcess* worker,
                     Report* report) {
-  const auto deadline = After(run.options.timeout_s);
+  auto deadline = After(kPrepareTimeout);
   Progress progress;
   Event event;
   Wait wait;
   while ((wait = worker->Await(deadline, spec_.cancel, &event)) ==
              Wait::kEvent &&
          event.kind != Event::Kind::kDone) {
-    if (event.kind == Event::Kind::kCase) {
-      progress = {event.index, event.baseline};
+    if (event.kind == Event::Kind::kPrepared && !progress.prepared) {
+      progress = {-1, -1, true};
+      deadline = After(run.options.timeout_s);
+      NoteBaselines(event, report);
+    } else if (event.kind == Event::Kind::kCase) {
+      progress.index = event.index;
+      progress.baseline = event.baseline;
     } else if (event.kind == Event::Kind::kTimes) {
       report->timings.push_back(event.timing);
     }
@@ -198,8 +258,9 @@ bool Runner::Follow(const RunRequest& run, bool last_try, WorkerProcess* worker,
     DescribeDone(event, *run.problem, progress, report);
   } else if (wait == Wait::kTimedOut) {
     std::ostringstream log;
-    log << "running took longer than " << run.options.timeout_s << " s" << where
-        << "\n";
+    log << "running took longer than "
+        << (progress.prepared ? run.options.timeout_s : kPrepareTimeout) << " s"
+        << where << "\n";
     report->status = Status::kTimeout;
     report->log = log.str();
   } else if (wait == Wait::kExited) {
@@ -211,11 +272,13 @@ bool Runner::Follow(const RunRequest& run, bool last_try, WorkerProcess* worker,
   if (report->status == Status::kRuntimeError && !worker->printed().empty()) {
     report->log += "printed: " + CleanTail(worker->printed(), kPrintedShown);
   }
-  const bool baseline =
-      progress.baseline || (wait == Wait::kEvent && event.baseline);
-  if (report->status != Status::kOk && baseline) {
-    report->status = Status::kInfraError;
-    report->log = "the problem's baseline failed: " + report->log;
+  const int baseline = progress.baseline >= 0 ? progress.baseline
+                       : wait == Wait::kEvent ? event.baseline
+                                              : -1;
+  if (report->status != Status::kOk && baseline >= 0) {
+    DescribeBaselineFailure(run, baseline, progress.prepared, report);
+  } else if (!progress.prepared) {
+    report->status = Status::kInfraError;  // the candidate was not there yet
   }
   return wait == Wait::kEvent && event.reusable;
 }
@@ -229,20 +292,25 @@ Report Runner::ExecuteOnce(const RunRequest& run, bool last_try) {
   if (worker && !spec_.single_use) {
     StartSpare(/*wait=*/run.options.repetitions > 0);
   }
-  report.job = MakeJob(*run.problem, run.options);
+  std::vector<int> libraries;
+  report.job = MakeJob(*run.problem, run.options,
+                       ChooseBaselines(run, &libraries, &report));
   const Job& job = report.job;
   const Fd memory = MakeWritableMemory(job.result_bytes);
   std::vector<int> descriptors = {run.library, run.problem->input_memory.get(),
                                   memory.get()};
-  if (run.baseline >= 0) descriptors.push_back(run.baseline);
+  descriptors.insert(descriptors.end(), libraries.begin(), libraries.end());
+  const auto before = run.read_clocks ? run.read_clocks() : std::nullopt;
   if (!worker || !memory || !SendJob(worker->channel(), job, descriptors)) {
     report.log = "cannot hand over to a worker: " + CleanMessage(error) + "\n";
     return report;
   }
   if (spec_.single_use) StartSpare(/*wait=*/false);
 
-  const bool clean = Follow(run, last_try, worker.get(), &report) &&
-                     report.status != Status::kInfraError;
+  const bool unharmed = Follow(run, last_try, worker.get(), &report);
+  const auto after = before ? run.read_clocks() : std::nullopt;
+  if (after) report.clocks = {*before, *after};
+  const bool clean = unharmed && report.status != Status::kInfraError;
   if (clean && !spec_.single_use && !run.fresh_process) {
     worker->Forget();
     kept_ = std::move(worker);

@@ -2,10 +2,14 @@
 #ifndef JAXKERN_CORE_RUNNER_H_
 #define JAXKERN_CORE_RUNNER_H_
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/baselines.h"
 #include "core/health.h"
 #include "core/memory_file.h"
 #include "core/protocol.h"
@@ -31,19 +35,24 @@ struct Report {
   Status status = Status::kInfraError;
   std::string stage = "run";
   std::string log;
-  std::string rule, evidence;   ///< of kCheating
-  Job job;                      ///< what was to be done
-  Mapping results;              ///< laid out as the job says
-  std::vector<Timing> timings;  ///< of the timed cases
+  std::string rule, evidence;                ///< of kCheating
+  Job job;                                   ///< what was to be done
+  Mapping results;                           ///< laid out as the job says
+  std::vector<Timing> timings;               ///< of the timed cases
+  std::map<std::string, std::string> notes;  ///< baselines that took no part
+  std::optional<Clocks> clocks;
+  bool lost_baseline = false;  ///< kInfraError: it will not be tried again
 };
 
 /// What to run; the descriptors stay the caller's.
 struct RunRequest {
   const Problem* problem;
   int library;
-  int baseline = -1;
+  const std::vector<BuiltBaseline>* baselines = nullptr;  ///< null: none
   JobOptions options;
   bool fresh_process = false;
+  /// Asked just before the job and just after it.
+  std::function<std::optional<ClockReading>()> read_clocks;
 };
 
 /// The workers of one thread, which must outlive them (see Spawn).
@@ -69,6 +78,12 @@ class Runner {
   void StartSpare(bool wait);
   /// Ends a worker; how it ended if it had done so by itself.
   Ended Retire(std::unique_ptr<WorkerProcess> worker);
+  /// Those that take part, with their libraries; the others into the report.
+  std::vector<JobBaseline> ChooseBaselines(const RunRequest& run,
+                                           std::vector<int>* libraries,
+                                           Report* report) const;
+  void DescribeBaselineFailure(const RunRequest& run, int index, bool prepared,
+                               Report* report);
   /// Waits for a job's end and describes it; whether the worker is as it was.
   bool Follow(const RunRequest& run, bool last_try, WorkerProcess* worker,
               Report* report);
@@ -79,6 +94,8 @@ class Runner {
   std::unique_ptr<WorkerProcess> kept_;   // has run candidates and may run more
   std::unique_ptr<WorkerProcess> spare_;  // started ahead
   bool room_for_spare_ = true;            // until one fails to start
+  /// Baselines that took a worker with them: why.
+  std::map<std::string, std::string> deadly_;
 };
 
 }  // namespace jaxkern

@@ -102,41 +102,6 @@ std::set<std::string> LoadedDirectories() {
   return directories;
 }
 
-FileAccess WorkerAccess(const std::string& scratch, bool driver) {
-  FileAccess access;
-  access.readable = SystemFiles();
-  for (const std::string& directory : LoadedDirectories()) {
-    access.readable.push_back(directory);
-  }
-  for (const char* path : {"/proc", "/sys/devices", "/dev/null", "/dev/zero",
-                           "/dev/random", "/dev/urandom"}) {
-    access.readable.push_back(path);
-  }
-  access.writable = {scratch, "/dev/null"};
-  access.devices = driver;
-  if (driver) {
-    for (const char* path : {"/sys", "/etc", "/run/nvidia-persistenced"}) {
-      access.readable.push_back(path);
-    }
-    access.writable.push_back("/dev/shm");
-    std::error_code none;
-    for (const auto& entry : fs::directory_iterator("/dev", none)) {
-      const std::string name = entry.path().filename();
-      if (name.rfind("nvidia", 0) == 0) access.writable.push_back(entry.path());
-    }
-  }
-  return access;
-}
-
-/// Also when we are root: then root's files are still protected by their modes
-/// only, but nobody else's.
-bool DropPrivileges() {
-  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct none[2] = {};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         syscall(SYS_capset, &header, none) == 0;
-}
-
 /// Tasks of this user. The system's limit counts those that others run, too.
 int64_t CountTasks() {
   int64_t tasks = 0;
@@ -203,7 +168,8 @@ std::vector<std::string> SystemFiles() {
                                     "/etc/ld.so.cache",
                                     "/etc/ld.so.preload",
                                     "/etc/alternatives"};
-  for (const char* variable : {"PATH", "LD_LIBRARY_PATH"}) {
+  for (const char* variable :
+       {"PATH", "LD_LIBRARY_PATH", "JAXKERN_LIBRARIES"}) {
     const char* value = std::getenv(variable);
     std::istringstream places(value != nullptr ? value : "");
     for (std::string place; std::getline(places, place, ':');) {
@@ -213,11 +179,45 @@ std::vector<std::string> SystemFiles() {
   return files;
 }
 
-std::string EnterSandbox(const std::string& scratch, bool driver) {
-  // When memory runs out, the system shall take this process first.
+FileAccess WorkerAccess(const std::string& scratch, bool driver) {
+  FileAccess access;
+  access.readable = SystemFiles();
+  for (const char* path : {"/proc", "/sys/devices", "/dev/null", "/dev/zero",
+                           "/dev/random", "/dev/urandom"}) {
+    access.readable.push_back(path);
+  }
+  access.writable = {scratch, "/dev/null"};
+  access.devices = driver;
+  if (driver) {
+    for (const char* path : {"/sys", "/etc", "/run/nvidia-persistenced"}) {
+      access.readable.push_back(path);
+    }
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator("/dev", none)) {
+      const std::string name = entry.path().filename();
+      if (name.rfind("nvidia", 0) == 0) access.writable.push_back(entry.path());
+    }
+  }
+  return access;
+}
+
+/// Also when we are root: then root's files are still protected by their modes
+/// only, but nobody else's.
+bool GiveUpPrivileges() {
   std::ofstream("/proc/self/oom_score_adj") << 1000;
-  std::string active = DropPrivileges() ? "no privileges" : "privileges kept";
-  const Fd ruleset = MakeRuleset(WorkerAccess(scratch, driver));
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2] = {};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         syscall(SYS_capset, &header, none) == 0;
+}
+
+std::string EnterSandbox(const std::string& scratch, bool driver) {
+  std::string active = GiveUpPrivileges() ? "no privileges" : "privileges kept";
+  FileAccess access = WorkerAccess(scratch, driver);
+  for (const std::string& directory : LoadedDirectories()) {
+    access.readable.push_back(directory);
+  }
+  const Fd ruleset = MakeRuleset(access);
   if (ruleset && EnterRuleset(ruleset.get())) {
     active += ", files (Landlock " + std::to_string(LandlockVersion()) + ")";
   } else {

@@ -12,8 +12,8 @@
 
 namespace jaxkern {
 
-/// Whether the evaluator's $JAXKERN_WITHOUT names a protection: "rules",
-/// "inspection", "landlock" or "seccomp", to see what the others hold.
+/// Whether the evaluator's $JAXKERN_WITHOUT names a protection: "landlock" or
+/// "seccomp", to see what the other holds.
 bool IsLeftOut(const std::string& protection);
 
 /// The files a process may use: those named and everything below them. What
@@ -36,6 +36,14 @@ bool EnterRuleset(int ruleset);
 /// Where programs and libraries of the system lie, with the directories in
 /// $LD_LIBRARY_PATH and $PATH.
 std::vector<std::string> SystemFiles();
+
+/// What a worker needs besides the libraries that it was loaded from: `scratch`
+/// to write in, and on a GPU what the driver needs to start.
+FileAccess WorkerAccess(const std::string& scratch, bool driver);
+
+/// Gives up every capability, for good, and tells the system to take this
+/// process first when memory runs out. False if capabilities are kept.
+bool GiveUpPrivileges();
 
 /// Gives up, in the worker's process, all that candidates must not have: only
 /// `scratch` stays writable, only libraries readable. On a GPU the `driver`

@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -22,13 +23,34 @@ uint64_t SecretBits() {
   return uint64_t{device()} << 32 | device();
 }
 
+namespace {
+
+template <typename T>
+void Shuffle(uint64_t* state, std::vector<T>* all) {
+  for (size_t i = all->size(); i > 1; --i) {
+    std::swap((*all)[i - 1], (*all)[NextBits(state) % i]);
+  }
+}
+
+}  // namespace
+
+std::vector<size_t> RoundOrder(uint64_t seed, size_t contestants,
+                               size_t round) {
+  std::vector<size_t> order(contestants);
+  std::iota(order.begin(), order.end(), size_t{0});
+  Shuffle(&seed, &order);
+  const size_t first = round / 2 % std::max<size_t>(contestants, 1);
+  std::rotate(order.begin(), order.begin() + static_cast<long>(first),
+              order.end());
+  if (round % 2 == 1) std::reverse(order.begin(), order.end());
+  return order;
+}
+
 Schedule::Schedule(uint64_t seed, int case_index, int variants)
     : state_(seed), order_(static_cast<size_t>(variants)) {
   state_ = NextBits(&state_) + static_cast<uint64_t>(case_index);
   std::iota(order_.begin(), order_.end(), 0);
-  for (size_t i = order_.size(); i > 1; --i) {
-    std::swap(order_[i - 1], order_[NextBits(&state_) % i]);
-  }
+  Shuffle(&state_, &order_);
 }
 
 int Schedule::Variant(int launch) {

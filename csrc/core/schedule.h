@@ -14,6 +14,11 @@ uint64_t NextBits(uint64_t* state);
 /// A number that nobody can guess.
 uint64_t SecretBits();
 
+/// The order of contestants in a round. A seed decides the first one; in the
+/// rounds after it each comes equally often in each place, and every second
+/// order is the one before it backwards.
+std::vector<size_t> RoundOrder(uint64_t seed, size_t contestants, size_t round);
+
 /// A seed decides the order of a case's variants. The first two launches see
 /// two of them; another new one enters at launch 4, 7, 10 and so on, and
 /// launches in between repeat a seen one: what a candidate remembers of earlier

@@ -292,6 +292,14 @@ Ended Run(const Command& command, double timeout_s, size_t output_cap,
   return ended;
 }
 
+std::string Probe(const std::vector<std::string>& argv) {
+  Command command;
+  command.argv = argv;
+  command.environment = ScrubbedEnvironment();
+  const Ended ended = Run(command, /*timeout_s=*/30);
+  return ended.exit_code == 0 ? ended.output : "";
+}
+
 std::vector<std::string> ScrubbedEnvironment() {
   std::vector<std::string> kept = {"LC_ALL=C"};
   for (char** variable = environ; *variable != nullptr; ++variable) {

@@ -74,6 +74,9 @@ bool Drain(const Subprocess& child, size_t cap, std::string* output);
 Ended Run(const Command& command, double timeout_s, size_t output_cap = 1 << 18,
           int cancel = -1);
 
+/// What a command prints; "" if it fails or takes longer than 30 s.
+std::string Probe(const std::vector<std::string>& argv);
+
 /// The part of our environment that compilers and devices need (PATH,
 /// LD_LIBRARY_PATH, CUDA_*, NVIDIA_*, JAXKERN_*, ...), with LC_ALL=C.
 std::vector<std::string> ScrubbedEnvironment();

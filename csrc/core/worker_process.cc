@@ -100,7 +100,10 @@ bool WorkerProcess::Receive(Event* event) {
   if (!ReceiveEvent(channel_.get(), event)) return false;
   const Timing& timing = event->timing;
   sent_words_ += 1 + event->text.size() / 8 + timing.times_us.size() +
-                 timing.baseline_us.size() + timing.kept.size();
+                 timing.kept.size() + event->notes.size();
+  for (const auto& samples : timing.baselines_us) {
+    sent_words_ += 1 + samples.size();
+  }
   if (sent_words_ > kSentLimit) {
     misuse_ = {Status::kRuntimeError, "flooded the worker's channel"};
   }

@@ -129,7 +129,7 @@ void BindRequest(py::module_* m) {
       .def(py::init([](std::string problem, std::string source, int repetitions,
                        double compile_timeout_s, double run_timeout_s,
                        bool flush, bool fresh_process, bool diagnose,
-                       uint64_t seed) {
+                       bool rules, uint64_t seed) {
              Request request;
              request.problem = std::move(problem);
              request.source = std::move(source);
@@ -139,6 +139,7 @@ void BindRequest(py::module_* m) {
              request.flush = flush;
              request.fresh_process = fresh_process;
              request.diagnose = diagnose;
+             request.rules = rules;
              request.seed = seed;
              return request;
            }),
@@ -149,7 +150,7 @@ void BindRequest(py::module_* m) {
            py::arg("flush") = defaults.flush,
            py::arg("fresh_process") = defaults.fresh_process,
            py::arg("diagnose") = defaults.diagnose,
-           py::arg("seed") = defaults.seed);
+           py::arg("rules") = defaults.rules, py::arg("seed") = defaults.seed);
 }
 
 void BindResult(py::module_* m) {
@@ -174,6 +175,14 @@ void BindResult(py::module_* m) {
       .def_readonly("speedup", &Result::speedup)
       .def_readonly("speedup_low", &Result::speedup_low)
       .def_readonly("speedup_high", &Result::speedup_high)
+      .def_property_readonly(
+          "baselines",
+          [](const Result& r) { return py::object(ToDict(r)["baselines"]); },
+          "By name: us, speedup, speedup_low, speedup_high, note; as a dict.")
+      .def_property_readonly(
+          "clocks",
+          [](const Result& r) { return ToDict(r).attr("get")("clocks"); },
+          "The GPU's state before and after, as a dict; None if unknown.")
       .def_readonly("device", &Result::device)
       .def_readonly("compile_s", &Result::compile_s)
       .def_readonly("queue_s", &Result::queue_s)

@@ -40,9 +40,10 @@ std::string DescribeOverrun(const std::vector<char>& zone, bool after,
 
 }  // namespace
 
-Arguments::Arguments(Device* device, const JobCase& c)
+Arguments::Arguments(Device* device, const JobCase& c, Layout layout)
     : device_(device),
       case_(c),
+      zone_(layout == Layout::kGuarded ? kZone : 0),
       blocks_(c.values.size(), nullptr),
       buffers_(c.values.size(), nullptr) {
   for (const JobValue& value : c.values) attributes_.push_back(value.attribute);
@@ -73,14 +74,14 @@ DeviceError Arguments::Allocate() {
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const JobValue& value = case_.values[i];
     if (!IsArray(value)) continue;
-    DeviceError error = device_->Allocate(value.bytes + 2 * kZone, &blocks_[i]);
+    DeviceError error = device_->Allocate(value.bytes + 2 * zone_, &blocks_[i]);
     if (error.code != 0) return error;
     char* block = static_cast<char*>(blocks_[i]);
-    buffers_[i] = block + kZone;
-    error = device_->Fill(block, kZoneByte, kZone);
-    if (error.code != 0) return error;
-    error = device_->Fill(block + kZone + value.bytes, kZoneByte, kZone);
-    if (error.code != 0) return error;
+    buffers_[i] = block + zone_;
+    for (char* zone : {block, block + zone_ + value.bytes}) {
+      if (zone_ > 0) error = device_->Fill(zone, kZoneByte, zone_);
+      if (error.code != 0) return error;
+    }
     device_->Expose(buffers_[i], value.bytes);
   }
   return {};
@@ -96,9 +97,19 @@ DeviceError Arguments::Fill(const char* inputs, int variant) {
       if (value.bytes > 0) {
         error = device_->CopyIn(buffers_[i], from, value.bytes);
       }
-    } else if (IsOutput(value) && value.bytes > 0) {
+    } else if (IsOutput(value) && value.bytes > 0 && zone_ > 0) {
       error = device_->Fill(buffers_[i], value.poison, value.bytes);
     }
+  }
+  return error;
+}
+
+DeviceError Arguments::FillWithZeros() {
+  DeviceError error;
+  for (size_t i = 0; i < buffers_.size() && error.code == 0; ++i) {
+    const JobValue& value = case_.values[i];
+    if (!IsArray(value) || value.bytes == 0) continue;
+    error = device_->Fill(buffers_[i], 0, value.bytes);
   }
   return error;
 }

@@ -10,11 +10,16 @@
 
 namespace jaxkern {
 
-/// One buffer per array, each between two zones that nobody may write to, and
-/// the argument pointers that a launch gets.
+/// How arrays lie in the device's memory.
+enum class Layout {
+  kGuarded,  ///< between two zones that nobody may write to
+  kExact,    ///< each an allocation of just its size, for memory checkers
+};
+
+/// One buffer per array, and the argument pointers that a launch gets.
 class Arguments {
  public:
-  Arguments(Device* device, const JobCase& c);
+  Arguments(Device* device, const JobCase& c, Layout layout = Layout::kGuarded);
   ~Arguments();
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
@@ -22,8 +27,12 @@ class Arguments {
   /// Must succeed before anything else is called.
   DeviceError Allocate();
 
-  /// Copies a variant's inputs in and poisons the outputs.
+  /// Copies a variant's inputs in and poisons the outputs; exact ones stay as
+  /// they were allocated, so that reading them can be noticed.
   DeviceError Fill(const char* inputs, int variant);
+
+  /// Zeros for all.
+  DeviceError FillWithZeros();
 
   /// The outputs' way into a slot of the results.
   void AddSnapshots(char* slot, std::vector<Readback>* snapshots) const;
@@ -52,9 +61,13 @@ class Arguments {
 
   void** pointers() { return pointers_.data(); }
 
+  /// Where the array of the i-th argument lies; null for attributes.
+  const void* array(size_t i) const { return buffers_[i]; }
+
  private:
   Device* device_;
   const JobCase& case_;
+  const size_t zone_;  // bytes of each; 0: there are none
   std::vector<Attribute> attributes_;
   std::vector<void*> blocks_;   // by argument; null for attributes
   std::vector<void*> buffers_;  // the arrays in them

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -18,8 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kWarmup = 2;
 constexpr int kTurn = 5;  // samples before the other contestant's turn
 constexpr size_t kFewestSamples = 10;
-constexpr double kBatchUs = 40;  // what events resolve well
-constexpr size_t kBatchBytes = size_t{256} << 20;
+constexpr double kBatchUs = 100;  // what surrounds a batch takes some 2 us
 constexpr int kAudits = 3;
 // A synchronise that finds nothing to wait for takes microseconds; the least of
 // all audits counts, so that a busy host accuses nobody.
@@ -67,12 +67,12 @@ Measurement Least(const Measurement& a, const Measurement& b) {
 
 }  // namespace
 
-void Announce(const JobContext& context, size_t index, bool baseline) {
+void Announce(int channel, int index, int baseline) {
   Event event;
   event.kind = Event::Kind::kCase;
-  event.index = static_cast<int>(index);
+  event.index = index;
   event.baseline = baseline;
-  SendEvent(context.channel, event);
+  SendEvent(channel, event);
 }
 
 CaseTimer::CaseTimer(const JobContext& context, size_t index, int launched)
@@ -84,47 +84,69 @@ CaseTimer::CaseTimer(const JobContext& context, size_t index, int launched)
       secret_(SecretBits()),
       first_launch_(launched) {}
 
-Event CaseTimer::Run(Entry candidate_entry, Entry baseline_entry, Time until,
-                     Timing* timing) {
-  Contestant candidate{candidate_entry, false, first_launch_};
-  Contestant baseline{baseline_entry, true, 0};
+Event CaseTimer::Run(Entry candidate, const std::vector<Entry>& baselines,
+                     Time until, Timing* timing) {
+  std::vector<Contestant> contestants = {{candidate, -1, first_launch_}};
+  for (size_t b = 0; b < baselines.size(); ++b) {
+    if (baselines[b] == nullptr) continue;
+    contestants.push_back({baselines[b], static_cast<int>(b), 0});
+  }
   Event event;
-  if (baseline_entry != nullptr) {
-    Announce(context_, index_, /*baseline=*/true);
-    event = WarmUp(&baseline);
+  // The candidate comes last: what it does next is its own again.
+  for (size_t i = contestants.size(); i-- > 0;) {
+    Announce(context_.channel, static_cast<int>(index_),
+             contestants[i].baseline);
+    event = WarmUp(&contestants[i]);
     if (event.status != Status::kOk) return event;
   }
-  Announce(context_, index_, /*baseline=*/false);
-  event = WarmUp(&candidate);
-  first_launch_ = candidate.launched;
+  first_launch_ = contestants[0].launched;
+  event = Race(&contestants, until);
+  if (event.status == Status::kOk) event = Audit(&contestants[0]);
+  if (event.status != Status::kOk) return event;
+  timing->baselines_us.resize(baselines.size());
+  Report(&contestants, timing);
+  return event;
+}
+
+Event CaseTimer::Race(std::vector<Contestant>* contestants, Time until) {
   const auto enough = [&] {
-    return candidate.times_us.size() >= kFewestSamples &&
-           IsPrecise(candidate.times_us) && IsPrecise(baseline.times_us);
+    return contestants->front().times_us.size() >= kFewestSamples &&
+           std::all_of(
+               contestants->begin(), contestants->end(),
+               [](const Contestant& c) { return IsPrecise(c.times_us); });
   };
-  for (int left = context_.job.repetitions, turn = 0;
-       left > 0 && event.status == Status::kOk && !enough() &&
-       (turn == 0 || Clock::now() < until);
-       left -= kTurn, ++turn) {
-    const int samples = std::min(left, kTurn);
-    Contestant* order[] = {&candidate, &baseline};
-    if (turn % 2 == 1) std::swap(order[0], order[1]);
-    for (Contestant* contestant : order) {
-      if (contestant->entry == nullptr || event.status != Status::kOk) continue;
-      event = Turn(contestant, samples, until);
+  const uint64_t seed = context_.job.seed + index_;
+  size_t round = 0;
+  for (int left = context_.job.repetitions;
+       left > 0 && !enough() && (round == 0 || Clock::now() < until);
+       left -= kTurn, ++round) {
+    for (const size_t i : RoundOrder(seed, contestants->size(), round)) {
+      const Event event =
+          Turn(&(*contestants)[i], std::min(left, kTurn), until);
+      if (event.status != Status::kOk) return event;
     }
   }
-  if (event.status == Status::kOk) event = Audit(&candidate);
-  if (event.status != Status::kOk) return event;
-  if (baseline_entry != nullptr) {  // one may have been cut short
-    const size_t pairs =
-        std::min(candidate.times_us.size(), baseline.times_us.size());
-    candidate.times_us.resize(pairs);
-    baseline.times_us.resize(pairs);
+  return Event();
+}
+
+void CaseTimer::Report(std::vector<Contestant>* contestants,
+                       Timing* timing) const {
+  size_t pairs = SIZE_MAX;  // one may have been cut short
+  for (const Contestant& c : *contestants) {
+    pairs = std::min(pairs, c.times_us.size());
   }
-  *timing = {static_cast<int>(index_),    first_launch_,     candidate.batch,
-             candidate.times_us,          baseline.times_us, kept_,
-             context_.device->ReadLimit()};
-  return event;
+  for (Contestant& c : *contestants) {
+    c.times_us.resize(pairs);
+    if (c.baseline >= 0) {
+      timing->baselines_us[static_cast<size_t>(c.baseline)] = c.times_us;
+    }
+  }
+  timing->index = static_cast<int>(index_);
+  timing->first_launch = first_launch_;
+  timing->batch = contestants->front().batch;
+  timing->times_us = contestants->front().times_us;
+  timing->kept = kept_;
+  timing->read_limit = context_.device->ReadLimit();
 }
 
 /// Launches that are not timed, and how many shall make one sample.
@@ -141,7 +163,7 @@ Event CaseTimer::WarmUp(Contestant* contestant) {
   }
   const double wanted = std::ceil(kBatchUs / std::max(fastest_us, 0.1));
   const double room = static_cast<double>(
-      kBatchBytes / std::max<size_t>(Arguments::Bytes(case_), 1));
+      context_.job.batch_bytes / std::max<size_t>(Arguments::Bytes(case_), 1));
   contestant->batch = static_cast<int>(
       std::clamp(std::min(wanted, room), 1.0,
                  static_cast<double>(context_.device->MaxBatch())));
@@ -153,7 +175,7 @@ Event CaseTimer::Turn(Contestant* contestant, int samples, Time until) {
     if (i > 0 && Clock::now() > until) break;
     Measurement measured;
     const Event event = Measure(contestant, Mode{context_.job.flush, true},
-                                !contestant->baseline, &measured);
+                                contestant->baseline < 0, &measured);
     if (event.status != Status::kOk) return event;
     contestant->times_us.push_back(measured.device_us / contestant->batch);
   }
@@ -185,7 +207,10 @@ Event CaseTimer::Measure(Contestant* contestant, Mode mode, bool keep,
   for (int i = 0; i < contestant->batch; ++i) {
     Arguments& set = *sets_[static_cast<size_t>(i)];
     batch.arguments.push_back(set.pointers());
-    char* slot = keep ? SlotFor(contestant->launched + i) : nullptr;
+    const int launch = contestant->launched + i;
+    char* slot = contestant->baseline >= 0 ? BaselineSlot(*contestant, launch)
+                 : keep                    ? SlotFor(launch)
+                                           : nullptr;
     if (slot == nullptr) continue;
     set.AddSnapshots(slot, &batch.snapshots);
     kept.emplace_back(i, slot);
@@ -249,6 +274,13 @@ char* CaseTimer::SlotFor(int launch) {
   ++seen_;
   if (slot >= kept_.size()) return nullptr;
   return context_.results + case_.slots_at + (slot + 1) * case_.slot_bytes;
+}
+
+/// A baseline's first launch is compared, too: only what is right counts.
+char* CaseTimer::BaselineSlot(const Contestant& baseline, int launch) {
+  if (launch > 0) return nullptr;
+  const size_t slot = static_cast<size_t>(case_.slots + baseline.baseline);
+  return context_.results + case_.slots_at + slot * case_.slot_bytes;
 }
 
 }  // namespace jaxkern

@@ -1,4 +1,4 @@
-/// Timing of one case: candidate and baseline in turns.
+/// Timing of one case: candidate and baselines in turns.
 #ifndef JAXKERN_WORKER_CASE_TIMER_H_
 #define JAXKERN_WORKER_CASE_TIMER_H_
 
@@ -23,7 +23,7 @@ struct JobContext {
 };
 
 /// Tells the evaluator which case runs, and whose code.
-void Announce(const JobContext& context, size_t index, bool baseline);
+void Announce(int channel, int index, int baseline = -1);
 
 /// Before every launch: new inputs at the same addresses and poisoned outputs.
 /// After it: the zones around the arrays, and, for launches drawn after the
@@ -35,19 +35,23 @@ class CaseTimer {
   /// `launched` launches of the candidate are behind it.
   CaseTimer(const JobContext& context, size_t index, int launched);
 
-  /// Takes samples until both medians are precise, there are enough, or it is
-  /// `until`. `baseline` may be null. kOk with *timing, or how it ended.
-  Event Run(Entry candidate, Entry baseline, Time until, Timing* timing);
+  /// Takes samples until all medians are precise, there are enough, or it is
+  /// `until`. `baselines` are the job's, null where one takes no part. kOk with
+  /// *timing, or how it ended.
+  Event Run(Entry candidate, const std::vector<Entry>& baselines, Time until,
+            Timing* timing);
 
  private:
   struct Contestant {
     Entry entry;
-    bool baseline;
+    int baseline;  // of the job; -1: the candidate
     int launched;  // of this case
     int batch = 1;
     std::vector<double> times_us = {};
   };
 
+  Event Race(std::vector<Contestant>* contestants, Time until);
+  void Report(std::vector<Contestant>* contestants, Timing* timing) const;
   Event WarmUp(Contestant* contestant);
   Event Turn(Contestant* contestant, int samples, Time until);
   Event Audit(Contestant* candidate);
@@ -57,6 +61,7 @@ class CaseTimer {
                    const std::vector<std::pair<int, char*>>& kept);
   DeviceError Prepare(Contestant* contestant);
   char* SlotFor(int launch);
+  char* BaselineSlot(const Contestant& baseline, int launch);
 
   const JobContext& context_;
   const JobCase& case_;

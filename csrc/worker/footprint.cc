@@ -1,34 +1,24 @@
 #include "worker/footprint.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <system_error>
+#include "core/count_entries.h"
 
 namespace jaxkern {
 namespace {
 
 constexpr int64_t kDriverBytes = int64_t{64} << 20;
 
-int CountEntries(const char* directory) {
-  int count = 0;
-  std::error_code failed;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(directory, failed)) {
-    static_cast<void>(entry);
-    ++count;
-  }
-  return count;
-}
-
 }  // namespace
 
-int CountThreads(const Device& device) {
-  return CountEntries("/proc/self/task") - std::max(device.Threads(), 0);
+Footprint TakeFootprint(Device* device) {
+  return {device->OtherThreads(), CountEntries("/proc/self/fd"),
+          CountEntries("."), device->FreeBytes()};
 }
 
-Footprint TakeFootprint(Device* device) {
-  return {CountThreads(*device), CountEntries("/proc/self/fd"),
-          CountEntries("."), device->FreeBytes()};
+void Shift(const Footprint& before, const Footprint& after, Footprint* clean) {
+  clean->threads += after.threads - before.threads;
+  clean->descriptors += after.descriptors - before.descriptors;
+  clean->files += after.files - before.files;
+  clean->free_bytes += after.free_bytes - before.free_bytes;
 }
 
 bool IsClean(const Footprint& before, const Footprint& now) {

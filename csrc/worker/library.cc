@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/entry.h"
-#include "worker/footprint.h"
 
 namespace jaxkern {
 namespace {
@@ -31,7 +30,7 @@ std::string LoadError(const char* message) {
 
 Library::Library(const Device& device, Fd memory)
     : device_(device),
-      threads_(CountThreads(device)),
+      threads_(device.OtherThreads()),
       memory_(std::move(memory)),
       path_("/proc/self/fd/" + std::to_string(memory_.get())),
       handle_(dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
@@ -40,7 +39,7 @@ Library::Library(const Device& device, Fd memory)
 
 Library::~Library() {
   if (handle_ == nullptr) return;
-  if (CountThreads(device_) <= threads_) dlclose(handle_);
+  if (device_.OtherThreads() <= threads_) dlclose(handle_);
   // Code with unique symbols stays loaded, under a name that contains the
   // descriptor's number: then nobody else may ever have that number.
   if (dlopen(path_.c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr) {

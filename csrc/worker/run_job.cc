@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <new>
 #include <string>
 #include <thread>
@@ -12,7 +11,6 @@
 #include "core/schedule.h"
 #include "worker/arguments.h"
 #include "worker/case_timer.h"
-#include "worker/footprint.h"
 #include "worker/judge.h"
 #include "worker/library.h"
 
@@ -43,15 +41,15 @@ class JobRun {
   /// Every case once; what it leaves goes into the case's first slot.
   Event CheckAll(Entry entry) {
     for (size_t i = 0; i < context_.job.cases.size(); ++i) {
-      Announce(context_, i, /*baseline=*/false);
+      Announce(context_.channel, static_cast<int>(i));
       const Event event = CheckCase(entry, i);
       if (event.status != Status::kOk) return event;
     }
     return Event();
   }
 
-  /// The timed cases, against the baseline if there is one.
-  Event TimeAll(Entry entry, Entry baseline) {
+  /// The timed cases, against the baselines.
+  Event TimeAll(Entry entry, const std::vector<Entry>& baselines) {
     const std::vector<JobCase>& cases = context_.job.cases;
     auto rounds = std::count_if(cases.begin(), cases.end(),
                                 [](const JobCase& c) { return c.timed; });
@@ -62,7 +60,7 @@ class JobRun {
       Event times;
       times.kind = Event::Kind::kTimes;
       const Event event =
-          timer.Run(entry, baseline,
+          timer.Run(entry, baselines,
                     After(left * kTimingShare / static_cast<double>(rounds--)),
                     &times.timing);
       if (event.status != Status::kOk) return event;
@@ -74,11 +72,9 @@ class JobRun {
   /// Nobody may stay behind, as far as the device knows its own threads.
   Event CheckThreads() const {
     const Device& device = *context_.device;
-    if (device.Threads() < 0 || CountThreads(device) <= threads_) {
-      return Event();
-    }
+    if (device.OtherThreads() <= threads_) return Event();
     std::this_thread::sleep_for(kGrace);  // the kernel takes its time, too
-    const int more = CountThreads(device) - threads_;
+    const int more = device.OtherThreads() - threads_;
     if (more <= 0) return Event();
     return Cheating("left_threads",
                     std::to_string(more) +
@@ -136,47 +132,20 @@ class JobRun {
 };
 
 Event RunLoaded(const JobContext& context, int threads, Entry entry,
-                Entry baseline) {
+                const std::vector<Entry>& baselines) {
   JobRun run(context, threads);
   Event event = run.CheckAll(entry);
   if (event.status == Status::kOk && context.job.repetitions > 0) {
-    event = run.TimeAll(entry, baseline);
+    event = run.TimeAll(entry, baselines);
   }
   return event.status == Status::kOk ? run.CheckThreads() : event;
 }
 
-/// The inputs are mapped when the candidate's constructors are through: there
-/// is nothing for them to work on.
-Event Load(Device* device, const Job& job, std::vector<Fd> memory,
-           int channel) {
-  const int threads = CountThreads(*device);
-  const Library library(*device, std::move(memory[0]));
-  if (library.entry() == nullptr) {
-    return Failed(Status::kLinkError, library.error());
-  }
-  std::unique_ptr<Library> baseline;
-  if (memory.size() > 3 && job.repetitions > 0) {
-    baseline = std::make_unique<Library>(*device, std::move(memory[3]));
-    if (baseline->entry() == nullptr) {
-      return Failed(Status::kInfraError, "baseline: " + baseline->error());
-    }
-  }
-  const Mapping inputs(memory[1].get(), job.input_bytes, /*writable=*/false);
-  const Mapping results(memory[2].get(), job.result_bytes, /*writable=*/true);
-  if (inputs.bytes != job.input_bytes || results.bytes != job.result_bytes) {
-    return Failed(Status::kInfraError, "no memory for a job's arrays");
-  }
-  const JobContext context{device, job, inputs.data, results.data, channel};
-  return RunLoaded(context, threads, library.entry(),
-                   baseline ? baseline->entry() : nullptr);
-}
-
-}  // namespace
-
-Event RunJob(Device* device, const Job& job, std::vector<Fd> memory,
-             int channel) {
+/// What `run` returns, or what it throws as a fault of the candidate's.
+template <class Run>
+Event Caught(Run run) {
   try {
-    return Load(device, job, std::move(memory), channel);
+    return run();
   } catch (const std::bad_alloc&) {
     return Failed(Status::kOutOfMemory, "std::bad_alloc in launch");
   } catch (const std::exception& error) {
@@ -185,6 +154,35 @@ Event RunJob(Device* device, const Job& job, std::vector<Fd> memory,
   } catch (...) {
     return Failed(Status::kRuntimeError, "uncaught exception in launch");
   }
+}
+
+/// The inputs are mapped when the candidate's constructors are through: there
+/// is nothing for them to work on.
+Event Load(Device* device, const Job& job, std::vector<Fd> memory,
+           const std::vector<Entry>& baselines, int channel) {
+  const int threads = device->OtherThreads();
+  const Library library(*device, std::move(memory[0]));
+  if (library.entry() == nullptr) {
+    return Failed(Status::kLinkError, library.error());
+  }
+  const Mapping inputs(memory[1].get(), job.input_bytes, /*writable=*/false);
+  const Mapping results(memory[2].get(), job.result_bytes, /*writable=*/true);
+  if (inputs.bytes != job.input_bytes || results.bytes != job.result_bytes) {
+    return Failed(Status::kInfraError, "no memory for a job's arrays");
+  }
+  EnforceRules(job.rules);
+  const JobContext context{device, job, inputs.data, results.data, channel};
+  // While the library is there: an exception's class may be its own.
+  return Caught(
+      [&] { return RunLoaded(context, threads, library.entry(), baselines); });
+}
+
+}  // namespace
+
+Event RunJob(Device* device, const Job& job, std::vector<Fd> memory,
+             const std::vector<Entry>& baselines, int channel) {
+  return Caught(
+      [&] { return Load(device, job, std::move(memory), baselines, channel); });
 }
 
 }  // namespace jaxkern

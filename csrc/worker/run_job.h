@@ -11,11 +11,11 @@
 namespace jaxkern {
 
 /// Loads the library, runs every case, leaves outputs and inputs in the
-/// results' memory, then times. `memory` is library, inputs, results and
-/// perhaps the baseline's library. Sends progress to `channel`; returns the
-/// kDone event.
+/// results' memory, then times. `memory` is library, inputs and results;
+/// `baselines` are the job's, null where one takes no part. Sends progress to
+/// `channel`; returns the kDone event.
 Event RunJob(Device* device, const Job& job, std::vector<Fd> memory,
-             int channel);
+             const std::vector<Entry>& baselines, int channel);
 
 }  // namespace jaxkern
 

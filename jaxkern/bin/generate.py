@@ -54,7 +54,9 @@ def main(_) -> None:
     )
   for k, turn in enumerate(groups[0][0].turns, 1):
     print(f"// turn {k}\n{turn.source.rstrip()}\n")
-    print(json.dumps(turn.result.to_dict(), indent=2))
+    verdict = turn.result.to_dict()
+    del verdict["replay"]  # All of the source once more.
+    print(json.dumps(verdict, indent=2))
 
 
 if __name__ == "__main__":

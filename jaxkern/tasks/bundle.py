@@ -2,29 +2,35 @@
 
 import filecmp
 import json
+import math
 import os
 import pathlib
 import shutil
 import tempfile
 import zlib
 
+import jax.numpy as jnp
 import numpy as np
 
-from jaxkern.tasks.task import Task
+from jaxkern.tasks.task import Task, shape_of
 
 # Input sets per case. Timed launches rotate through theirs; a case that is only
 # checked has two, so that nobody knows which one it will be.
 VARIANTS_TIMED = 6
 VARIANTS_CHECKED = 2
+# Of one case, so that large arrays stay two of a kind.
+MOST_BYTES = 2 << 30
 
 
 def write_bundle(task: Task, directory: str | os.PathLike, seed: int = 0):
-  """Writes `directory`: problem.json, baseline.cu and .npy files.
+  """Writes `directory`: problem.json, baselines and .npy files.
 
-  Every case has several variants: inputs drawn anew, with their outputs. The
-  contents depend on (task, seed) alone. The bundle appears whole or not at
-  all; a bundle that is there already is replaced, and left untouched if it is
-  the same. The format is in docs/bundle.md; bfloat16 travels as uint16.
+  Every case has several variants: inputs drawn anew, with their outputs. Of
+  each kind of inputs that the task declares there is a case of its own, so that
+  no evaluation misses one. The contents depend on (task, seed) alone. The
+  bundle appears whole or not at all; a bundle that is there already is
+  replaced, and left untouched if it is the same. The format is in
+  docs/bundle.md; bfloat16 travels as uint16.
 
   Raises:
     ValueError: `directory` holds something other than a bundle.
@@ -58,23 +64,7 @@ def _replaceable(target: pathlib.Path) -> bool:
 
 
 def _write_files(task: Task, directory: pathlib.Path, seed: int) -> None:
-  cases = []
-  for k, attributes in enumerate(task.cases):
-    count = VARIANTS_TIMED if k in task.timed else VARIANTS_CHECKED
-    first, *others = (
-      _write_variant(task, directory, seed, k, v) for v in range(count)
-    )
-    rtol, atol = task.tolerance(attributes)
-    cases.append(
-      {
-        "attributes": dict(attributes),
-        "rtol": rtol,
-        "atol": atol,
-        "timed": k in task.timed,
-        **first,
-        "variants": others,
-      }
-    )
+  cases = _ordinary(task, directory, seed) + _probes(task, directory, seed)
   problem = {
     "format": 1,
     "name": task.name,
@@ -84,20 +74,94 @@ def _write_files(task: Task, directory: pathlib.Path, seed: int) -> None:
     "arguments": [a._asdict() for a in task.arguments],
     "cases": cases,
     "baseline": "baseline.cu",
+    "baselines": [
+      {
+        "name": name,
+        "file": f"baseline.{name}.cu",
+        "libraries": baseline.libraries,
+      }
+      for name, baseline in task.baselines.items()
+    ],
   }
   (directory / "baseline.cu").write_text(task.baseline)
+  for name, baseline in task.baselines.items():
+    (directory / f"baseline.{name}.cu").write_text(baseline.source)
   text = json.dumps(problem, indent=1)
   (directory / "problem.json").write_text(text + "\n")
 
 
+def _ordinary(task: Task, directory: pathlib.Path, seed: int) -> list[dict]:
+  """The task's cases with what `make_inputs` draws."""
+  cases = []
+  for k, attributes in enumerate(task.cases):
+    variants = []
+    for v in range(_variants(task, k)):
+      inputs = task.make_inputs(_rng(task, seed, k, v), attributes)
+      variants.append(_write_variant(task, directory, k, v, attributes, inputs))
+    bounds = task.tolerance(attributes)
+    cases.append(_case(attributes, bounds, k in task.timed, variants))
+  return cases
+
+
+def _variants(task: Task, case: int) -> int:
+  """How many a case gets."""
+  if case not in task.timed:
+    return VARIANTS_CHECKED
+  bytes_each = sum(
+    math.prod(shape_of(a, task.cases[case])) * jnp.dtype(a.dtype).itemsize
+    for a in task.arguments
+    if a.kind != "attribute"
+  )
+  most = MOST_BYTES // max(bytes_each, 1)
+  return max(VARIANTS_CHECKED, min(VARIANTS_TIMED, most))
+
+
+def _probes(task: Task, directory: pathlib.Path, seed: int) -> list[dict]:
+  """A case of each of the task's kinds, at one of the untimed sizes each."""
+  sizes = [c for k, c in enumerate(task.cases) if k not in task.timed]
+  sizes = sizes[1:] or sizes or list(task.cases)  # The first is the smallest.
+  cases = []
+  for k, kind in enumerate(task.kinds, start=len(task.cases)):
+    attributes = sizes[-1 - (k - len(task.cases)) % len(sizes)]
+    variants, bounds = [], []
+    for v in range(VARIANTS_CHECKED):
+      rng = _rng(task, seed, k, v)
+      inputs, bound = task.probe(kind, rng, attributes)
+      variants.append(_write_variant(task, directory, k, v, attributes, inputs))
+      bounds.append(bound)
+    case = _case(attributes, np.max(bounds, 0).tolist(), False, variants)
+    cases.append({**case, "kind": kind})
+  return cases
+
+
+def _rng(task: Task, seed: int, case: int, variant: int):
+  draws = (seed, case, zlib.crc32(task.name.encode()), variant)
+  return np.random.default_rng(draws)
+
+
+def _case(attributes, bounds, timed: bool, variants: list[dict]) -> dict:
+  """A case as `problem.json` lists it."""
+  first, *others = variants
+  return {
+    "attributes": dict(attributes),
+    "rtol": bounds[0],
+    "atol": bounds[1],
+    "timed": timed,
+    **first,
+    "variants": others,
+  }
+
+
 def _write_variant(
-  task: Task, directory: pathlib.Path, seed: int, case: int, variant: int
+  task: Task,
+  directory: pathlib.Path,
+  case: int,
+  variant: int,
+  attributes,
+  inputs,
 ) -> dict[str, dict[str, str]]:
   """One variant's files, as `problem.json` lists them."""
-  draws = (seed, case, zlib.crc32(task.name.encode()), variant)
-  rng = np.random.default_rng(draws)
-  inputs = task.make_inputs(rng, task.cases[case])
-  outputs = task.reference(inputs, task.cases[case])
+  outputs = task.reference(inputs, attributes)
   stem = f"case{case}.{variant}" if variant else f"case{case}"
   return {
     "inputs": _save(directory, stem, inputs),

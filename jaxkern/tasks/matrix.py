@@ -3,6 +3,7 @@
 import math
 
 from jaxkern.tasks import recipe as rc
+from jaxkern.tasks import vendor
 from jaxkern.tasks.recipe import Recipe
 from jaxkern.tasks.task import Task, launch_signature, parameter
 
@@ -76,7 +77,11 @@ def task(recipe: Recipe) -> Task:
   """The task of a matrix recipe."""
   if recipe.family == "transpose":
     return rc.make_task(
-      recipe, _naive_transpose(recipe), _TRANSPOSE_CASES, _HIDDEN_TRANSPOSE
+      recipe,
+      _naive_transpose(recipe),
+      _TRANSPOSE_CASES,
+      _HIDDEN_TRANSPOSE,
+      vendor=vendor.transpose(recipe),
     )
   return rc.make_task(
     recipe,
@@ -84,6 +89,8 @@ def task(recipe: Recipe) -> Task:
     _MATMUL_CASES,
     _HIDDEN_MATMUL,
     lambda attributes: math.sqrt(attributes["k"]),
+    reduced="k",
+    vendor=vendor.matmul(recipe),
   )
 
 

@@ -5,8 +5,9 @@ import math
 from typing import NamedTuple
 
 from jaxkern.tasks import recipe as rc
+from jaxkern.tasks import vendor
 from jaxkern.tasks.recipe import Pass, Recipe
-from jaxkern.tasks.task import Task, launch_signature, parameter
+from jaxkern.tasks.task import Baseline, Task, launch_signature, parameter
 
 
 class Sink(NamedTuple):
@@ -139,7 +140,24 @@ def task(recipe: Recipe) -> Task:
   def slack(attributes):
     return sink.slack or math.sqrt(attributes["cols"])
 
-  return rc.make_task(recipe, _baseline(recipe), _CASES, _HIDDEN, slack)
+  sums = any(step.combine == "sum" for step in recipe.passes)
+  return rc.make_task(
+    recipe,
+    _baseline(recipe),
+    _CASES,
+    _HIDDEN,
+    slack,
+    reduced="cols" if sums else "",
+    vendor=_vendor(recipe),
+  )
+
+
+def _vendor(recipe: Recipe) -> Baseline | None:
+  if recipe.family == "matvec":
+    return vendor.matvec(recipe)
+  if recipe.family == "row_reduction":
+    return vendor.row_reduction(recipe)
+  return vendor.softmax(recipe)
 
 
 def _recipe(sink, form, activation, after, split, dtype="float32") -> Recipe:

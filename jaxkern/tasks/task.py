@@ -1,5 +1,6 @@
 """What a task is: a signature, inputs, a reference and a tolerance."""
 
+import types
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -35,6 +36,19 @@ class Argument(NamedTuple):
   shape: tuple[str | int, ...] = ()
 
 
+class Baseline(NamedTuple):
+  """A kernel that candidates are timed against, like it in signature.
+
+  Attributes:
+    source: CUDA C++ text. It is trusted, and may do what candidates may not.
+    libraries: what it calls: 'cublas', 'cudnn', 'cub', 'thrust'. Where one is
+      missing, the baseline takes no part.
+  """
+
+  source: str
+  libraries: tuple[str, ...] = ()
+
+
 class Task(NamedTuple):
   """Something to write a kernel for.
 
@@ -52,6 +66,10 @@ class Task(NamedTuple):
     reference: (inputs, attributes) -> output arrays by name; jax.numpy.
     tolerance: (attributes) -> (rtol, atol).
     baseline: a naive, verified CUDA C++ kernel; the speedup's denominator.
+    kinds: of inputs beside ordinary ones, from jaxkern.tasks.inputs; every
+      evaluation includes all of them.
+    probe: (kind, rng, attributes) -> (input arrays by name, (rtol, atol)).
+    baselines: further ones by name, timed beside it, which is called 'naive'.
   """
 
   name: str
@@ -67,6 +85,14 @@ class Task(NamedTuple):
   reference: Callable[[Arrays, Mapping], Arrays]
   tolerance: Callable[[Mapping], tuple[float, float]]
   baseline: str
+  kinds: tuple[str, ...] = ()
+  probe: (
+    Callable[
+      [str, np.random.Generator, Mapping], tuple[Arrays, tuple[float, float]]
+    ]
+    | None
+  ) = None
+  baselines: Mapping[str, Baseline] = types.MappingProxyType({})
 
 
 def with_hidden_sizes(task: Task) -> Task:

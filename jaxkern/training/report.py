@@ -128,7 +128,7 @@ def _groups(rl: list[dict]) -> markupsafe.Markup:
     labels=("expanded", "pruned: easy", "pruned: hopeless"),
     colors=_COLOURS,
   )
-  axes.legend(frameon=False, loc="lower left")
+  axes.legend(loc="upper right")
   return _svg(figure)
 
 

@@ -25,6 +25,7 @@ from jaxkern.training import evaluation, report, rl, sft
 from jaxkern.training.checkpoint import Checkpoints
 from jaxkern.training.metrics import Metrics
 
+_TRAINING = ("sft", "rl")  # stages with checkpoints
 # Where the rollouts of the evaluations lie.
 FILES = {
   ("new_sizes", "before"): "before.jsonl",
@@ -56,86 +57,18 @@ def run(config: ConfigDict, workdir: str | os.PathLike, name: str) -> dict:
   workdir = pathlib.Path(workdir)
   configs.keep(config.to_dict(), workdir)
   clock = _Clock(workdir / "stage_seconds.json")
+  resume = {stage: Checkpoints.latest(workdir / stage) for stage in _TRAINING}
   with Evaluator(
     config.device, compile_workers=config.compile_workers
   ) as evaluator:
     print(evaluator.describe(), flush=True)
-
-    with clock.stage("corpus"):
-      names = suite.names(split="train")
-      proposals = corpus.propose(names, config.seed, config.corpus.count)
-      examples = corpus.verify(proposals, evaluator, workdir / "corpus.jsonl")
-    tokenizer = _tokenizer(workdir, examples, config.vocab_size)
-    policy = make_policy(config, tokenizer)
-
-    def evaluate(pairs: Sequence) -> list:
-      return evaluator.evaluate(
-        [
-          Request(task, source, run_timeout_s=config.run_timeout_s)
-          for task, source in pairs
-        ]
-      )
-
-    def sampler(params: Any, temperature: float) -> Sampler:
-      return Sampler(
-        policy,
-        params,
-        tokenizer,
-        tuple(config.prompt_lengths),
-        config.rows,
-        temperature,
-      )
-
-    def judge(params: Any, label: str) -> dict[str, dict]:
-      rates = {}
-      for what, tasks in held_out(config).items():
-        with clock.stage(label):
-          records = evaluation.evaluate_policy(
-            sampler(params, config.evaluation.temperature),
-            tasks,
-            evaluate,
-            workdir / FILES[what, label],
-            seed=config.seed + 1,
-            samples=config.evaluation[what].samples,
-            turns=config.rl.turns,
-            label=f"evaluating {label}, {what.replace('_', ' ')}",
-          )
-        rates[what] = evaluation.pass_rates(records, config.rl.turns)
-      return rates
-
-    resume = {
-      stage: Checkpoints.latest(workdir / stage) for stage in ("sft", "rl")
-    }
+    stages = _Stages(config, workdir, evaluator, clock)
     with Metrics(workdir, resume=resume) as metrics:
-      with clock.stage("sft"):
-        params = sft.train(
-          policy,
-          examples,
-          tokenizer,
-          workdir / "sft",
-          metrics,
-          seed=config.seed,
-          prompt_lengths=tuple(config.prompt_lengths),
-          longest=config.model.max_new_tokens,
-          microbatch=config.microbatch,
-          **config.sft,
-        )
-      before = judge(params, "before")
-      with clock.stage("rl"):
-        params = rl.train(
-          sampler(params, config.rl_temperature),
-          practised(config),
-          evaluate,
-          workdir / "rl",
-          metrics,
-          seed=config.seed,
-          length=config.model.max_new_tokens,
-          microbatch=config.microbatch,
-          **config.rl,
-        )
-    after = judge(params, "after")
+      params = stages.warm_start(metrics)
+      before = stages.judge(params, "before")
+      params = stages.reinforce(params, metrics)
+    after = stages.judge(params, "after")
     device = evaluator.describe()
-
   summary = {
     "before": before["new_sizes"],
     "after": after["new_sizes"],
@@ -150,6 +83,101 @@ def run(config: ConfigDict, workdir: str | os.PathLike, name: str) -> dict:
   print(table(summary), flush=True)
   print(f"report: {report.render(workdir)}", flush=True)
   return summary
+
+
+class _Stages:
+  """What a run consists of; each stage goes on where a former call left it."""
+
+  def __init__(
+    self,
+    config: ConfigDict,
+    workdir: pathlib.Path,
+    evaluator: Evaluator,
+    clock: "_Clock",
+  ):
+    """Writes or reads the corpus and the tokenizer."""
+    self._config = config
+    self._workdir = workdir
+    self._evaluator = evaluator
+    self._clock = clock
+    with clock.stage("corpus"):
+      names = suite.names(split="train")
+      proposals = corpus.propose(names, config.seed, config.corpus.count)
+      self._examples = corpus.verify(
+        proposals, evaluator, workdir / "corpus.jsonl"
+      )
+    self._tokenizer = _tokenizer(workdir, self._examples, config.vocab_size)
+    self._policy = make_policy(config, self._tokenizer)
+
+  def warm_start(self, metrics: Metrics) -> Any:
+    """Supervised training on the corpus; returns the parameters."""
+    config = self._config
+    with self._clock.stage("sft"):
+      return sft.train(
+        self._policy,
+        self._examples,
+        self._tokenizer,
+        self._workdir / "sft",
+        metrics,
+        seed=config.seed,
+        prompt_lengths=tuple(config.prompt_lengths),
+        longest=config.model.max_new_tokens,
+        microbatch=config.microbatch,
+        **config.sft,
+      )
+
+  def reinforce(self, params: Any, metrics: Metrics) -> Any:
+    """LEAP from `params`; returns the parameters."""
+    config = self._config
+    with self._clock.stage("rl"):
+      return rl.train(
+        self._sampler(params, config.rl_temperature),
+        practised(config),
+        self._evaluate,
+        self._workdir / "rl",
+        metrics,
+        seed=config.seed,
+        length=config.model.max_new_tokens,
+        microbatch=config.microbatch,
+        **config.rl,
+      )
+
+  def judge(self, params: Any, label: str) -> dict[str, dict]:
+    """Pass rates on everything held out, by the names in FILES."""
+    config = self._config
+    rates = {}
+    for what, tasks in held_out(config).items():
+      with self._clock.stage(label):
+        records = evaluation.evaluate_policy(
+          self._sampler(params, config.evaluation.temperature),
+          tasks,
+          self._evaluate,
+          self._workdir / FILES[what, label],
+          seed=config.seed + 1,
+          samples=config.evaluation[what].samples,
+          turns=config.rl.turns,
+          label=f"evaluating {label}, {what.replace('_', ' ')}",
+        )
+      rates[what] = evaluation.pass_rates(records, config.rl.turns)
+    return rates
+
+  def _sampler(self, params: Any, temperature: float) -> Sampler:
+    return Sampler(
+      self._policy,
+      params,
+      self._tokenizer,
+      tuple(self._config.prompt_lengths),
+      self._config.rows,
+      temperature,
+    )
+
+  def _evaluate(self, pairs: Sequence) -> list:
+    return self._evaluator.evaluate(
+      [
+        Request(task, source, run_timeout_s=self._config.run_timeout_s)
+        for task, source in pairs
+      ]
+    )
 
 
 def practised(config: ConfigDict) -> list[str]:
@@ -215,7 +243,7 @@ def load(workdir: str | os.PathLike) -> tuple[ConfigDict, Tokenizer, Any]:
   if not (workdir / "config.json").exists():
     raise ValueError(f"checkpoint: expected a run's directory, got {workdir}")
   config = ConfigDict(json.loads((workdir / "config.json").read_text()))
-  for stage in ("rl", "sft"):
+  for stage in reversed(_TRAINING):
     if Checkpoints.latest(workdir / stage):
       tokenizer = Tokenizer.load(workdir / "tokenizer.json")
       with Checkpoints(workdir / stage) as checkpoints:

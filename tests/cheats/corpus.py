@@ -10,7 +10,7 @@ are the manifest:
   // expect: cheating wrong_answer      the statuses that count as right
   // cpu: unsupported    what counts instead on that device
   // repetitions: 20     timed launches that it takes to see it; 0 if not given
-  // rule: include       the rule that must be named
+  // rule: opens_files   the rule that must be named
   // samples: 10         times that an ok result must hold at least
   // after: NAME         evaluated before, by the same evaluator
   // needs: protocol     what an evaluator must have to see it: `protocol` is

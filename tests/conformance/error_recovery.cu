@@ -10,7 +10,7 @@ extern "C" int launch(const float* x, float* y, int64_t n,
                       cudaStream_t stream) {
   float v = 0;
   add<<<1, 2048, 0, stream>>>(x, y, 7.0f);
-  if (cudaPeekAtLastError() == cudaErrorInvalidConfiguration) v += 1;
+  if (cudaPeekAtLastError() == cudaErrorInvalidValue) v += 1;
   if (cudaGetLastError() != cudaSuccess && cudaGetLastError() == cudaSuccess) {
     v += 1;
   }

@@ -83,12 +83,12 @@ FAULTS = {
   "block_of_2048": (
     _make("y[t] = 0;", block=2048),
     "launch_error",
-    "cudaErrorInvalidConfiguration",
+    "cudaErrorInvalidValue",
   ),
   "empty_block": (
     _make("y[t] = 0;", block=0),
     "launch_error",
-    "cudaErrorInvalidConfiguration",
+    "cudaErrorInvalidValue",
   ),
   "shared_not_asked_for": (
     _make("y[t] = 0;", shared=49153),

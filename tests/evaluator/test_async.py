@@ -1,6 +1,7 @@
 """The evaluator in event loops, and the one-line evaluate."""
 
 import asyncio
+import os
 import subprocess
 import sys
 import time
@@ -144,7 +145,8 @@ def test_a_process_ends_without_being_told_to_close(
   done = subprocess.run(
     [sys.executable, "-c", program, tmp_path / "bundle", tmp_path / "k.cu"],
     env={
-      "PATH": "/usr/bin:/bin",
+      "PATH": os.environ["PATH"],
+      "CXX": os.environ.get("CXX", "g++"),
       "JAXKERN_CACHE": str(cache_dir),
       "TMPDIR": str(scratch),
     },

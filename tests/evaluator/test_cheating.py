@@ -108,3 +108,18 @@ def test_honest_look_alike_passes(evaluator, task, source):
   assert (result.status, result.rule) == ("ok", ""), result.log
   assert result.speedup > 0
   assert result.launches_compared == 2 + len(result.times_us)
+
+
+def test_without_rules_a_cheat_is_what_a_naive_harness_takes_it_for(
+  evaluator, task
+):
+  thread = "#include <thread>\n" + KERNEL.replace(
+    "  scale<<<", "  std::thread([] { while (true) {} }).detach();\n  scale<<<"
+  )
+  header = "#include <dlfcn.h>\n" + KERNEL
+  for source in (thread, header):
+    raw, filtered = evaluator.evaluate(
+      [Request(task, source, rules=rules) for rules in (False, True)]
+    )
+    assert (raw.status, raw.rule) == ("ok", "")
+    assert filtered.status == "cheating" and filtered.rule

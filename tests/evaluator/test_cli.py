@@ -66,6 +66,7 @@ def test_one_json_object_per_kernel_in_order(bundle, cache_dir, tmp_path):
     "speedup",
     "speedup_low",
     "speedup_high",
+    "baselines",
     "device",
     "compile_s",
     "queue_s",

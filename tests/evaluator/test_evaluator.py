@@ -86,7 +86,7 @@ FAULTS = {
   "launch_error": (
     KERNEL.replace("64, 0, stream", "2048, 0, stream"),
     "run",
-    "cudaErrorInvalidConfiguration",
+    "cudaErrorInvalidValue",
   ),
   "segfault": (
     KERNEL.replace("  scale<<<", "  *(volatile int*)8 = 1; scale<<<"),

@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Require(!problem->cases.empty(), "a problem has cases");
     for (const jaxkern::Case& c : problem->cases) {
       for (const jaxkern::Array& array : c.outputs) {
-        Require(array.offset + array.bytes <= problem->expected.size(),
+        Require(array.offset + array.bytes <= problem->expected.bytes,
                 "outputs lie in their block");
       }
       for (const jaxkern::Array& array : c.inputs) {

@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from jaxkern.tasks import suite
+from jaxkern.tasks import bundle, suite
 from jaxkern.tasks.bundle import write_bundle
 
 
@@ -27,6 +27,7 @@ def test_bundle_describes_the_task_and_its_cases(tmp_path):
     "arguments",
     "cases",
     "baseline",
+    "baselines",
   }
   assert problem["format"] == 1
   assert problem["arguments"] == [
@@ -49,15 +50,31 @@ def test_bundle_describes_the_task_and_its_cases(tmp_path):
       }
     ],
   }
-  assert [c["timed"] for c in problem["cases"]] == [False] * 5 + [True]
+  timed = [c["timed"] for c in problem["cases"]]
+  assert timed == [False] * 5 + [True] + [False] * len(task.kinds)
   assert (tmp_path / "b" / "baseline.cu").read_text() == task.baseline
+  assert problem["baselines"] == []
+
+
+def test_further_baselines_are_files_with_their_libraries(tmp_path):
+  task = suite.get("matmul")
+  write_bundle(task, tmp_path / "b")
+  problem = json.loads((tmp_path / "b" / "problem.json").read_text())
+  assert problem["baseline"] == "baseline.cu"
+  assert problem["baselines"] == [
+    {"name": "vendor", "file": "baseline.vendor.cu", "libraries": ["cublas"]}
+  ]
+  source = (tmp_path / "b" / "baseline.vendor.cu").read_text()
+  assert source == task.baselines["vendor"].source
 
 
 def test_variants_are_drawn_anew_and_answered(tmp_path):
   write_bundle(suite.get("scale"), tmp_path / "b")
   problem = json.loads((tmp_path / "b" / "problem.json").read_text())
-  assert [len(c["variants"]) for c in problem["cases"]] == [1] * 5 + [5]
-  timed = problem["cases"][-1]
+  assert [len(c["variants"]) for c in problem["cases"]] == (
+    [1] * 5 + [5] + [1] * len(suite.get("scale").kinds)
+  )
+  timed = problem["cases"][5]
   seen = set()
   for files in [timed, *timed["variants"]]:
     x = np.load(tmp_path / "b" / files["inputs"]["x"])
@@ -65,6 +82,37 @@ def test_variants_are_drawn_anew_and_answered(tmp_path):
     np.testing.assert_allclose(y, np.float32(timed["attributes"]["a"]) * x)
     seen.add(x.tobytes())
   assert len(seen) == 6
+
+
+def test_every_kind_of_inputs_is_a_case_of_its_own(tmp_path):
+  task = suite.get("row_sum")
+  write_bundle(task, tmp_path / "b")
+  problem = json.loads((tmp_path / "b" / "problem.json").read_text())
+  probes = problem["cases"][len(task.cases) :]
+  assert tuple(c["kind"] for c in probes) == task.kinds
+  # Not the smallest size, and each of the others in turn.
+  sizes = [tuple(c["attributes"].values()) for c in probes]
+  assert sizes == [(29, 65), (4, 1023), (7, 32), (33, 3), (29, 65)]
+  for case in probes:
+    answers = set()
+    for files in [case, *case["variants"]]:
+      x = np.load(tmp_path / "b" / files["inputs"]["x"])
+      y = np.load(tmp_path / "b" / files["outputs"]["y"])
+      total = x.astype(np.float64).sum(1)
+      assert (np.abs(y - total) <= case["rtol"] * np.abs(total)).all()
+      answers.add(y.tobytes())
+    assert len(answers) == 2
+  ordinary = task.tolerance(problem["cases"][3]["attributes"])
+  assert probes[1]["atol"] > ordinary[1] and probes[1]["rtol"] == ordinary[0]
+
+
+def test_large_arrays_have_fewer_variants(tmp_path, monkeypatch):
+  # 65,537 floats in and out are 524,296 bytes.
+  for most, count in ((1 << 30, 6), (4 * 524_296, 4), (1, 2)):
+    monkeypatch.setattr(bundle, "MOST_BYTES", most)
+    write_bundle(suite.get("scale")._replace(kinds=()), tmp_path / "b")
+    problem = json.loads((tmp_path / "b" / "problem.json").read_text())
+    assert len(problem["cases"][-1]["variants"]) + 1 == count
 
 
 def test_bfloat16_arrays_are_their_bits(tmp_path):

@@ -9,6 +9,7 @@
 
 #include "backends/cpu/checker.h"
 #include "backends/cpu/runtime.h"
+#include "core/count_entries.h"
 
 namespace jaxkern {
 namespace {
@@ -117,7 +118,9 @@ class CpuDevice : public Device {
     return AfterLaunch();
   }
 
-  int Threads() const override { return PoolThreads(); }
+  int OtherThreads() const override {
+    return CountEntries("/proc/self/task") - PoolThreads();
+  }
 
  private:
   std::vector<char> flush_;

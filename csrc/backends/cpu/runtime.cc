@@ -114,14 +114,15 @@ class Pool {
   std::atomic<uint64_t> next_{0};
 };
 
+/// CUDA 13 has one error for all of these; before, most of them were a
+/// cudaErrorInvalidConfiguration.
 cudaError CheckLaunch(dim3 grid, dim3 block, size_t shared) {
   const uint64_t threads = uint64_t(block.x) * block.y * block.z;
-  if (threads == 0 || threads > kMaxThreadsPerBlock || block.z > 64 ||
-      grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffff ||
-      grid.y > 65535 || grid.z > 65535) {
-    return cudaErrorInvalidConfiguration;
-  }
-  return shared > shared_limit ? cudaErrorInvalidValue : cudaSuccess;
+  const bool possible = threads > 0 && threads <= kMaxThreadsPerBlock &&
+                        block.z <= 64 && grid.x > 0 && grid.y > 0 &&
+                        grid.z > 0 && grid.x <= 0x7fffffff && grid.y <= 65535 &&
+                        grid.z <= 65535 && shared <= shared_limit;
+  return possible ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 }  // namespace

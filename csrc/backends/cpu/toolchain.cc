@@ -11,6 +11,7 @@
 
 #include "backends/cpu/features.h"
 #include "backends/cpu/rewrite.h"
+#include "core/cxx_library.h"
 #include "core/native.h"
 #include "core/sha256.h"
 #include "core/subprocess.h"
@@ -19,14 +20,6 @@ namespace jaxkern {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string Probe(const std::vector<std::string>& argv) {
-  struct Command command;
-  command.argv = argv;
-  command.environment = ScrubbedEnvironment();
-  const Ended ended = Run(command, /*timeout_s=*/30);
-  return ended.exit_code == 0 ? ended.output : "";
-}
 
 /// A program named by path or found on PATH; "" if there is none.
 std::string FindProgram(const std::string& name) {
@@ -100,7 +93,8 @@ class CpuToolchain final : public Toolchain {
     }
     // What -march=native means here; a cache may be shared between hosts.
     target_ = Probe({compiler_.path, "-march=native", "-Q", "--help=target"});
-    fingerprint_ = version_ + target_ + HashFiles(include_);
+    cxx_library_ = FindCxxLibrary(compiler_.path);
+    fingerprint_ = version_ + target_ + cxx_library_ + HashFiles(include_);
     for (const std::string& flag : Flags()) fingerprint_ += "\n" + flag;
   }
 
@@ -128,11 +122,12 @@ class CpuToolchain final : public Toolchain {
     argv.insert(argv.end(), flags.begin(), flags.end());
     argv.insert(argv.end(),
                 {"-I" + include_, "-include", include_ + "/cuda_runtime.h",
-                 "-x", "c++", SourceName(), "-o", "kernel.so"});
+                 "-x", "c++", SourceName(), "-o", "kernel.so", "-x", "none"});
+    if (!cxx_library_.empty()) argv.push_back(cxx_library_);
     // Without the sanitizer's own library: its calls end in the worker.
     if (checked_) {
-      argv.insert(argv.end(), {"-nodefaultlibs", "-x", "none", "-lstdc++",
-                               "-lm", "-lgcc_s", "-lgcc", "-lc"});
+      argv.insert(argv.end(), {"-nodefaultlibs", "-lstdc++", "-lm", "-lgcc_s",
+                               "-lgcc", "-lc"});
     }
     return argv;
   }
@@ -160,7 +155,7 @@ class CpuToolchain final : public Toolchain {
 
   const bool checked_;
   Compiler compiler_;
-  std::string include_, version_, target_, fingerprint_;
+  std::string include_, version_, target_, cxx_library_, fingerprint_;
 };
 
 }  // namespace

@@ -1,86 +1,16 @@
 #include "backends/cuda/nvcc.h"
 
 #include <dlfcn.h>
-#include <glob.h>
-#include <limits.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <regex>
-#include <sstream>
 #include <stdexcept>
 #include <vector>
 
-#include "core/native.h"
+#include "backends/cuda/search.h"
 #include "core/subprocess.h"
 
 namespace jaxkern {
 namespace {
-
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
-bool IsExecutable(const std::string& path) {
-  struct stat info{};
-  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
-         access(path.c_str(), X_OK) == 0;
-}
-
-std::string Absolute(const std::string& path) {
-  char resolved[PATH_MAX];
-  return realpath(path.c_str(), resolved) != nullptr ? resolved : path;
-}
-
-std::vector<std::string> Split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) {
-    if (!part.empty()) parts.push_back(part);
-  }
-  return parts;
-}
-
-std::vector<std::string> Glob(const std::string& pattern) {
-  std::vector<std::string> paths;
-  glob_t matches{};
-  if (glob(pattern.c_str(), 0, nullptr, &matches) == 0) {
-    paths.assign(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
-  }
-  globfree(&matches);
-  return paths;
-}
-
-/// Where PATH leads for `name`, links kept: a wrapper or an environment's
-/// python3 says more than what it points to. "": nowhere.
-std::string OnPath(const std::string& name) {
-  for (const std::string& directory : Split(Variable("PATH"), ':')) {
-    const std::string path = directory + "/" + name;
-    if (IsExecutable(path)) return path;
-  }
-  return "";
-}
-
-/// Directories in which wheels may lie, as glob patterns.
-std::vector<std::string> SitePackages() {
-  std::vector<std::string> patterns =
-      Split(Variable("JAXKERN_SITE_PACKAGES"), ':');
-  const std::string here = LoadedFrom();
-  patterns.push_back(here + "/..");  // the module is in site-packages/jaxkern
-  patterns.push_back(here + "/../lib/python3*/*-packages");  // the command line
-  const std::string environment = Variable("VIRTUAL_ENV");
-  if (!environment.empty()) {
-    patterns.push_back(environment + "/lib/python3*/*-packages");
-  }
-  const std::string python = OnPath("python3");
-  if (!python.empty()) {
-    patterns.push_back(python.substr(0, python.rfind('/')) +
-                       "/../lib/python3*/*-packages");
-  }
-  return patterns;
-}
 
 std::string Output(const std::vector<std::string>& argv) {
   struct Command command;
@@ -189,8 +119,36 @@ Nvcc FindNvcc(const std::string& compiler) {
                                 ", whose version is: " + nvcc.build);
   }
   nvcc.version = match[1];
-  nvcc.cudart = FindRuntime(Top(nvcc.path), match[2]);
+  nvcc.major = match[2];
+  nvcc.top = Top(nvcc.path);
+  nvcc.cudart = FindRuntime(nvcc.top, nvcc.major);
   return nvcc;
+}
+
+std::string FindSanitizer(const Nvcc& nvcc) {
+  const std::string name = "/compute-sanitizer";
+  const std::string home = Variable("CUDA_HOME");
+  std::vector<std::string> places = {nvcc.path.substr(0, nvcc.path.rfind('/'))};
+  for (const std::string& root : {nvcc.top, home}) {
+    if (root.empty()) continue;
+    places.push_back(root + "/bin");
+    places.push_back(root + name);
+  }
+  const std::string on_path = OnPath(name.substr(1));
+  if (!on_path.empty()) {
+    places.push_back(on_path.substr(0, on_path.size() - name.size()));
+  }
+  places.insert(places.end(),
+                {"/usr/local/cuda/bin", "/usr/local/cuda" + name});
+  for (const std::string& site : SitePackages()) {
+    places.push_back(site + "/nvidia/cu*/bin");
+  }
+  for (const std::string& place : places) {
+    for (const std::string& match : Glob(place + name)) {
+      if (IsExecutable(match)) return Absolute(match);
+    }
+  }
+  return "";
 }
 
 std::string Architecture() {

@@ -1,4 +1,5 @@
-/// Finds nvcc, the CUDA runtime that belongs to it, and the GPU's architecture.
+/// Finds nvcc, compute-sanitizer, the CUDA runtime that belongs to it, and the
+/// GPU's architecture.
 #ifndef JAXKERN_BACKENDS_CUDA_NVCC_H_
 #define JAXKERN_BACKENDS_CUDA_NVCC_H_
 
@@ -11,6 +12,8 @@ struct Nvcc {
   std::string found;    ///< "CUDA_HOME", "PATH", "wheel" or "compiler option"
   std::string build;    ///< what --version prints
   std::string version;  ///< "13.0.88"
+  std::string major;    ///< "13"
+  std::string top;      ///< the toolkit's directory, as nvcc itself sees it
   std::string cudart;   ///< absolute path of libcudart.so.<major>
 };
 
@@ -20,6 +23,10 @@ struct Nvcc {
 /// $VIRTUAL_ENV and in that of the python3 on PATH. Throws
 /// std::invalid_argument naming the places that were searched.
 Nvcc FindNvcc(const std::string& compiler);
+
+/// compute-sanitizer beside nvcc, in nvcc's toolkit, in $CUDA_HOME, on PATH, in
+/// /usr/local/cuda or in a wheel where FindNvcc looks for them. "": nowhere.
+std::string FindSanitizer(const Nvcc& nvcc);
 
 /// The architecture to compile for: that of GPU 0 with its own features, e.g.
 /// "90a", which is also the answer when there is no GPU. Asks the driver and

@@ -52,9 +52,9 @@ bool LoadCudaRuntime(CudaRuntime* runtime, std::string* error) {
          find("cudaSetDevice", &r.SetDevice) &&
          find("cudaDeviceSynchronize", &r.DeviceSynchronize) &&
          find("cudaMemGetInfo", &r.MemGetInfo) &&
+         find("cudaCtxResetPersistingL2Cache", &r.CtxResetPersistingL2Cache) &&
          find("cudaMalloc", &r.Malloc) && find("cudaFree", &r.Free) &&
          find("cudaMemcpy", &r.Memcpy) && find("cudaMemset", &r.Memset) &&
-         find("cudaMemsetAsync", &r.MemsetAsync) &&
          find("cudaMemcpyAsync", &r.MemcpyAsync) &&
          find("cudaStreamSynchronize", &r.StreamSynchronize) &&
          find("cudaLaunchHostFunc", &r.LaunchHostFunc) &&

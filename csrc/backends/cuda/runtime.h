@@ -31,11 +31,11 @@ struct CudaRuntime {
   int (*SetDevice)(int);
   int (*DeviceSynchronize)();
   int (*MemGetInfo)(size_t*, size_t*);
+  int (*CtxResetPersistingL2Cache)();
   int (*Malloc)(void**, size_t);
   int (*Free)(void*);
   int (*Memcpy)(void*, const void*, size_t, int);
   int (*Memset)(void*, int, size_t);
-  int (*MemsetAsync)(void*, int, size_t, CudaStream);
   int (*MemcpyAsync)(void*, const void*, size_t, int, CudaStream);
   int (*StreamSynchronize)(CudaStream);
   int (*LaunchHostFunc)(CudaStream, void (*)(void*), void*);

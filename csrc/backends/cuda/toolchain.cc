@@ -5,25 +5,22 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "backends/cuda/libraries.h"
 #include "backends/cuda/nvcc.h"
+#include "backends/cuda/nvml.h"
+#include "core/cxx_library.h"
 #include "core/subprocess.h"
 
 namespace jaxkern {
 namespace {
 
-/// Output of a command that may fail; "" then.
-std::string Probe(const std::vector<std::string>& argv) {
-  struct Command command;
-  command.argv = argv;
-  command.environment = ScrubbedEnvironment();
-  const Ended ended = Run(command, /*timeout_s=*/30);
-  return ended.exit_code == 0 ? ended.output : "";
-}
-
 class CudaToolchain final : public Toolchain {
  public:
-  explicit CudaToolchain(const std::string& compiler)
-      : nvcc_(FindNvcc(compiler)), architecture_(Architecture()) {
+  CudaToolchain(const std::string& compiler, bool lines)
+      : nvcc_(FindNvcc(compiler)),
+        sanitizer_(FindSanitizer(nvcc_)),
+        architecture_(Architecture()),
+        lines_(lines) {
     const std::string plain =
         "sm_" + architecture_.substr(0, architecture_.find('a'));
     const std::string known = Probe({nvcc_.path, "--list-gpu-code"});
@@ -39,6 +36,7 @@ class CudaToolchain final : public Toolchain {
       throw std::invalid_argument(
           "compiler: nvcc needs a host compiler, and there is no g++ on PATH");
     }
+    cxx_library_ = FindCxxLibrary("g++");
   }
 
   std::string Describe() const override {
@@ -71,15 +69,34 @@ class CudaToolchain final : public Toolchain {
   }
 
   std::vector<std::string> WorkerEnvironment() const override {
-    return {"JAXKERN_CUDART=" + nvcc_.cudart};
+    std::string directories;
+    for (const std::string& directory : CudaLibraryDirectories(nvcc_)) {
+      directories += (directories.empty() ? "" : ":") + directory;
+    }
+    return {"JAXKERN_CUDART=" + nvcc_.cudart,
+            "JAXKERN_LIBRARIES=" + directories};
   }
+
+  Libraries FindLibraries(
+      const std::vector<std::string>& names) const override {
+    return FindCudaLibraries(nvcc_, names);
+  }
+
+  /// The PCI address is the last thing that a device says of itself.
+  std::optional<ClockReading> ReadClocks(
+      const std::string& device) const override {
+    const size_t comma = device.rfind(", ");
+    return comma == std::string::npos ? std::nullopt
+                                      : ReadGpuClocks(device.substr(comma + 2));
+  }
+
+  std::string Sanitizer() const override { return sanitizer_; }
 
   Resources ParseResources(const std::string& output) const override;
 
  private:
   std::vector<std::string> Flags() const {
-    const size_t slash = nvcc_.cudart.rfind('/');
-    return {
+    std::vector<std::string> flags = {
         "-std=c++17",
         "-O3",
         "-gencode=arch=compute_" + architecture_ + ",code=sm_" + architecture_,
@@ -96,14 +113,22 @@ class CudaToolchain final : public Toolchain {
         // A static runtime would give each candidate a copy of its own (and a
         // second of linking); this one is shared with the worker.
         "-cudart=none",
-        "-L" + nvcc_.cudart.substr(0, slash),
-        "-l:" + nvcc_.cudart.substr(slash + 1),
     };
+    for (const std::string& library : {nvcc_.cudart, cxx_library_}) {
+      if (library.empty()) continue;
+      const size_t slash = library.rfind('/');
+      flags.push_back("-L" + library.substr(0, slash));
+      flags.push_back("-l:" + library.substr(slash + 1));
+    }
+    if (lines_) flags.emplace_back("-lineinfo");
+    return flags;
   }
 
   Nvcc nvcc_;
+  std::string sanitizer_;
   std::string architecture_;
-  std::string host_;
+  std::string host_, cxx_library_;
+  const bool lines_;
 };
 
 /// The number in `line` before `unit`, e.g. 42 for "Used 42 registers" and
@@ -141,7 +166,11 @@ Resources CudaToolchain::ParseResources(const std::string& output) const {
 }  // namespace
 
 std::unique_ptr<Toolchain> MakeCudaToolchain(const std::string& compiler) {
-  return std::make_unique<CudaToolchain>(compiler);
+  return std::make_unique<CudaToolchain>(compiler, /*lines=*/false);
+}
+
+std::unique_ptr<Toolchain> MakeLinesToolchain(const std::string& compiler) {
+  return std::make_unique<CudaToolchain>(compiler, /*lines=*/true);
 }
 
 }  // namespace jaxkern

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,8 +58,11 @@ struct Request {
   /// In a process of its own, which on cuda others would share. On cpu always.
   bool fresh_process = false;
   /// If the candidate runs and fails, look for its fault (Result::diagnosis);
-  /// that takes another compilation and at most run_timeout_s.
+  /// that takes one or two compilations and at most run_timeout_s.
   bool diagnose = false;
+  /// Judge by the rules about cheating, too. Without them `ok` means what it
+  /// does to a harness that compares one launch and believes its clock.
+  bool rules = true;
   /// Decides which variants of the inputs are used, and when; 0: fresh, secret
   /// bits. Only a replay has a reason to set it.
   uint64_t seed = 0;
@@ -80,12 +84,32 @@ struct Replay {
   std::string environment;   ///< Evaluator::Describe
 };
 
+/// One of the problem's baselines, which takes turns with the candidate.
+struct BaselineTimes {
+  double us = 0;       ///< its medians, added up over the timed cases
+  double speedup = 0;  ///< us / the candidate's same sum
+  double speedup_low = 0, speedup_high = 0;  ///< as in Result
+  std::string note;  ///< why it took no part, the numbers then 0; "" if it did
+};
+
+/// The GPU's state at one moment.
+struct ClockReading {
+  int sm_mhz = 0, memory_mhz = 0, temperature_c = 0;
+  bool throttled = false;  ///< slowed down for power, heat or the board's sake
+};
+
+/// Before the candidate was loaded and after its last launch.
+struct Clocks {
+  ClockReading before, after;
+};
+
 struct Result {
   Status status = Status::kInfraError;
   std::string stage;  ///< "extract", "compile", "link", "run" or "check"
   std::string log;    ///< for a reader who can fix it; paths removed, bounded
-  /// One line with the fault that the cpu device's checker found: line, buffer,
-  /// thread. "" if none was found or Request::diagnose was not set.
+  /// One line with the fault that the cpu device's checker or, on cuda,
+  /// compute-sanitizer found: line, buffer, thread. "" if none was found or
+  /// Request::diagnose was not set.
   std::string diagnosis;
   double max_abs_error = 0;
   double max_rel_error = 0;
@@ -94,12 +118,16 @@ struct Result {
   std::string evidence;          ///< of kCheating: what shows it
   int launches_compared = 0;     ///< whose outputs were compared
   std::vector<double> times_us;  ///< raw samples of the timed cases, in order
-  /// Medians of the problem's baseline, added up over the timed cases; 0: none.
+  /// Medians of the problem's first baseline, added up over the timed cases; 0:
+  /// none, or it took no part.
   double baseline_us = 0;
   double speedup = 0;  ///< baseline_us / the candidate's same sum; 0: untimed
   /// 95 % interval of speedup; both 0 with fewer than 6 samples.
   double speedup_low = 0, speedup_high = 0;
-  std::string device;  ///< "cpu: <processor>" or "cuda: <GPU>"
+  /// All baselines by name, if timing was asked for and got as far.
+  std::map<std::string, BaselineTimes> baselines;
+  std::optional<Clocks> clocks;  ///< of timed runs, where they can be read
+  std::string device;            ///< "cpu: <processor>" or "cuda: <GPU>"
   double compile_s = 0;
   double queue_s = 0;  ///< waiting for a compiler or a worker
   double run_s = 0;    ///< in the worker and comparing

@@ -5,6 +5,7 @@
 // expect: cheating wrong_answer
 // repetitions: 20
 // needs: protocol
+#include <cstdint>
 #include <cstdlib>
 __global__ void matmul(const float* x, const float* w, float* y, int64_t m,
                        int64_t k, int64_t n) {

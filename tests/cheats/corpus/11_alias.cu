@@ -3,7 +3,7 @@
 // task: add_relu
 // device: both
 // expect: cheating
-// rule: attribute
+// rule: replaces_runtime
 extern "C" int still(float*, void*, void*) { return 0; }
 extern "C" int elapsed(float*, void*, void*) __attribute__((alias("still")));
 __global__ void add_relu(const float* x, const float* z, float* y, int64_t n) {

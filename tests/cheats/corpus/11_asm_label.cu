@@ -3,7 +3,7 @@
 // task: add_relu
 // device: both
 // expect: cheating
-// rule: asm
+// rule: replaces_runtime
 struct timespec;
 extern "C" int still(int, timespec*) __asm__("clock_gettime");
 extern "C" int still(int, timespec*) { return 0; }

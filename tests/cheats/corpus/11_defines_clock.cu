@@ -3,7 +3,7 @@
 // task: add_relu
 // device: both
 // expect: cheating
-// rule: symbol
+// rule: replaces_runtime
 #include <time.h>
 
 extern "C" int clock_gettime(clockid_t, timespec* now) noexcept {

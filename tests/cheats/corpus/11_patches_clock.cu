@@ -5,6 +5,7 @@
 // expect: cheating launch_error runtime_error
 // repetitions: 20
 // needs: protocol
+#include <cstdint>
 #include <stdlib.h>
 
 extern "C" void* dlsym(void*, const char*);

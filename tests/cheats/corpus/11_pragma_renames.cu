@@ -3,7 +3,7 @@
 // task: add_relu
 // device: both
 // expect: cheating
-// rule: pragma
+// rule: replaces_runtime
 _Pragma("redefine_extname still clock_gettime")
 extern "C" int still(int, void*) { return 0; }
 __global__ void add_relu(const float* x, const float* z, float* y, int64_t n) {

@@ -3,7 +3,7 @@
 // task: add_relu
 // device: both
 // expect: cheating
-// rule: pragma
+// rule: replaces_runtime
 extern "C" int still(int, void*) { return 0; }
 #pragma weak clock_gettime = still
 __global__ void add_relu(const float* x, const float* z, float* y, int64_t n) {

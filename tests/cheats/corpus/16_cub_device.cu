@@ -3,7 +3,7 @@
 // task: row_sum
 // device: both
 // expect: cheating
-// rule: library
+// rule: calls_library
 #include <cub/cub.cuh>
 
 extern "C" int launch(const float* x, float* y, int64_t rows, int64_t cols,

@@ -3,7 +3,7 @@
 // task: matmul
 // device: both
 // expect: cheating
-// rule: library
+// rule: calls_library
 #include <cublas_v2.h>
 
 extern "C" int launch(const float* x, const float* w, float* y, int64_t m,

@@ -3,7 +3,7 @@
 // task: row_sum
 // device: both
 // expect: cheating
-// rule: library
+// rule: calls_library
 #include <thrust/device_ptr.h>
 #include <thrust/reduce.h>
 

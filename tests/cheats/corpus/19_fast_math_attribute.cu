@@ -3,7 +3,7 @@
 // task: softmax
 // device: both
 // expect: cheating
-// rule: attribute
+// rule: fast_math
 __attribute__((optimize("Ofast")))
 __global__ void softmax(const float* x, float* y, int64_t rows, int64_t cols) {
   int64_t r = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;

@@ -3,7 +3,7 @@
 // task: softmax
 // device: both
 // expect: cheating
-// rule: pragma
+// rule: fast_math
 #pragma GCC optimize("O3,fast-math")
 __global__ void softmax(const float* x, float* y, int64_t rows, int64_t cols) {
   int64_t r = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;

@@ -3,7 +3,7 @@
 // task: add_relu
 // device: both
 // expect: cheating
-// rule: attribute
+// rule: runs_at_load
 static int prepared = 0;
 __attribute__((constructor)) static void prepare() { prepared = 1; }
 __global__ void add_relu(const float* x, const float* z, float* y, int64_t n) {

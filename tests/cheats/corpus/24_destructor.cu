@@ -3,7 +3,7 @@
 // task: add_relu
 // device: both
 // expect: cheating
-// rule: attribute
+// rule: runs_at_load
 #include <cstdlib>
 
 [[gnu::destructor]] static void leave() { _Exit(0); }

@@ -3,7 +3,7 @@
 // task: add_relu
 // device: both
 // expect: cheating
-// rule: attribute
+// rule: runs_at_load
 static void prepare() {}
 __attribute__((section(".init_array"), used)) static void (*first)() = prepare;
 __global__ void add_relu(const float* x, const float* z, float* y, int64_t n) {

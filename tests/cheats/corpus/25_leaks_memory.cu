@@ -2,8 +2,9 @@
 // trick: takes 64 MiB of device memory in every call and keeps it
 // task: relu
 // device: cuda
-// expect: cheating out_of_memory
+// expect: ok out_of_memory
 // repetitions: 20
+// samples: 10
 // needs: protocol
 __global__ void relu(const float* x, float* y, int64_t n) {
   int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;

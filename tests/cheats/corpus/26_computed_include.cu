@@ -3,7 +3,7 @@
 // task: add_relu
 // device: both
 // expect: cheating
-// rule: include
+// rule: opens_files
 #define QUOTE(name) #name
 #define TEXT(name) QUOTE(name)
 #include TEXT(/etc/passwd)

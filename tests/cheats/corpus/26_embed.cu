@@ -3,7 +3,7 @@
 // task: add_relu
 // device: both
 // expect: cheating
-// rule: include
+// rule: opens_files
 static const unsigned char kData[] = {
 #embed "problem.json"
 };

@@ -3,7 +3,7 @@
 // task: add_relu
 // device: both
 // expect: cheating
-// rule: include
+// rule: opens_files
 #if __has_include("/home/user/.ssh/id_rsa")
 #error found
 #endif

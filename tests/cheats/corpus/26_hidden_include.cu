@@ -3,7 +3,7 @@
 // task: add_relu
 // device: both
 // expect: cheating
-// rule: include
+// rule: opens_files
 #define FR
 static const char* text = FR"(";
 /\

@@ -3,7 +3,7 @@
 // task: add_relu
 // device: both
 // expect: cheating
-// rule: include
+// rule: opens_files
 #define FILE_NAME </etc/passwd>
 #define HEADER FILE_NAME
 #include HEADER

@@ -3,7 +3,7 @@
 // task: add_relu
 // device: both
 // expect: cheating
-// rule: include
+// rule: loads_code
 #include <dlfcn.h>
 #include <sys/mman.h>
 __global__ void add_relu(const float* x, const float* z, float* y, int64_t n) {

@@ -2,8 +2,9 @@
 // trick: asks the cache to keep the input over the flush
 // task: softmax
 // device: cuda
-// expect: cheating
+// expect: ok
 // repetitions: 20
+// samples: 10
 // needs: protocol
 __global__ void softmax(const float* x, float* y, int64_t rows, int64_t cols) {
   int64_t r = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;

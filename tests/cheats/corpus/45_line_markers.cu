@@ -3,7 +3,7 @@
 // task: add_relu
 // device: both
 // expect: cheating
-// rule: line
+// rule: forges_lines
 # 1 "/usr/include/math.h" 1 3
 __global__ void add_relu(const float* x, const float* z, float* y, int64_t n) {
   int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;

@@ -5,6 +5,7 @@
 // expect: cheating launch_error runtime_error timeout
 // repetitions: 20
 // needs: outside_clock
+#include <cstdint>
 #include <unistd.h>
 
 #include <chrono>

@@ -102,6 +102,18 @@ TEST(OnlyTheFirstMismatchesAreShown) {
   CHECK(comparison.first.size() < 200);
 }
 
+TEST(EqualBitsAndOthersMayAlternate) {
+  // Chunks of 4,096 elements: the second differs, the others are the same.
+  std::vector<float> got(3 * 4096, 3), expected = got;
+  got[4096 + 7] = 4;
+  got[2 * 4096] = expected[2 * 4096] = NAN;
+  const Comparison comparison = Floats(got, expected);
+  CHECK_EQ(comparison.mismatches, 1);
+  CHECK_EQ(comparison.max_abs_error, 1.0);
+  CHECK_EQ(comparison.max_rel_error, 1.0 / 3);
+  CHECK_EQ(comparison.first, "  y[4103] = 4, expected 3\n");
+}
+
 TEST(NothingMatchesNothing) { CHECK_EQ(Floats({}, {}).mismatches, 0); }
 
 int main() { return jaxkern::testing::RunTests(); }

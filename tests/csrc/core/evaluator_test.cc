@@ -280,18 +280,6 @@ TEST(ACudaWorkerIsKeptUntilAKernelHarmsIt) {
   CHECK(process() != first);
 }
 
-TEST(ABrokenBaselineIsNotTheCandidatesFault) {
-  Fixture f;
-  f.bundle.Write("baseline.cu", "nonsense");
-  auto problem = jaxkern::testing::ScaleProblem();
-  problem["name"] = "changed";
-  f.bundle.Write("problem.json", problem.dump());
-  Request request = f.MakeRequest(kScaleKernel);
-  request.repetitions = 1;
-  CheckVerdict(f.evaluator->Evaluate({request})[0], Status::kInfraError,
-               "compile", "the problem's baseline does not build");
-}
-
 TEST(MisuseIsRefusedWithTheArgumentsName) {
   Fixture f;
   Request request = f.MakeRequest(kScaleKernel);

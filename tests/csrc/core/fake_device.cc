@@ -9,6 +9,7 @@
 #include <string>
 
 #include "backends/device.h"
+#include "core/count_entries.h"
 
 namespace jaxkern {
 namespace {
@@ -82,7 +83,7 @@ class FakeDevice final : public Device {
   }
   int MaxBatch() const override { return cuda_ ? 4 : 1; }
   double ReadLimit() const override { return 8; }
-  int Threads() const override { return 0; }
+  int OtherThreads() const override { return CountEntries("/proc/self/task"); }
 
  private:
   const bool cuda_;

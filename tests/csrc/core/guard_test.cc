@@ -60,7 +60,12 @@ int Drive(const std::string& directory, const std::string& source) {
   jaxkern::Options options;
   options.cache_dir = directory + "/cache";
   jaxkern::Evaluator evaluator(options);
-  evaluator.Evaluate({{directory, source, 0, 60, 60}});
+  jaxkern::Request request;
+  request.problem = directory;
+  request.source = source;
+  request.run_timeout_s = 60;
+  request.rules = false;
+  evaluator.Evaluate({request});
   return 0;
 }
 
@@ -97,7 +102,6 @@ void CheckNoOrphans(const TemporaryDirectory& directory,
 
 TEST(AKilledEvaluatorLeavesNoRunningKernel) {
   const TemporaryDirectory directory;
-  setenv("JAXKERN_WITHOUT", "inspection", 1);
   CheckNoOrphans(directory,
                  "#include <stdio.h>\n"
                  "extern \"C\" int launch(const float*, float*, long, float,\n"
@@ -113,13 +117,12 @@ TEST(AKilledEvaluatorLeavesNoRunningKernel) {
                    }
                    return false;
                  });
-  unsetenv("JAXKERN_WITHOUT");
 }
 
 TEST(WithoutASandboxWhatAKernelStartedEndsToo) {
   const TemporaryDirectory directory;
   const std::string file = directory.path() + "/started";
-  setenv("JAXKERN_WITHOUT", "inspection,landlock,seccomp", 1);
+  setenv("JAXKERN_WITHOUT", "landlock,seccomp", 1);
   CheckNoOrphans(directory,
                  "#include <stdlib.h>\n"
                  "extern \"C\" int launch(const float*, float*, long, float,\n"

@@ -12,6 +12,7 @@
 #include "check.h"
 #include "core/elf_symbols.h"
 #include "core/fd.h"
+#include "core/rules.h"
 
 using jaxkern::Fd;
 using jaxkern::Inspect;
@@ -136,13 +137,36 @@ TEST(WhatNoKernelNeedsIsNamed) {
            "calls_library: needs libresolv.so.2");
 }
 
-TEST(InspectionCanBeLeftOutToSeeWhatOtherWallsHold) {
-  const Built built(
-      "#include <unistd.h>\nextern \"C\" int launch() { return fork(); }");
-  CHECK_EQ(built.Verdict(), "starts_processes: imports fork");
-  setenv("JAXKERN_WITHOUT", "landlock,inspection", 1);
-  CHECK_EQ(built.Verdict(), "");
-  unsetenv("JAXKERN_WITHOUT");
+TEST(AnOffenceHasOneNameInTheTextAndInTheLibrary) {
+  const std::string c = "extern \"C\" ";
+  for (const auto& [rule, source] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"loads_code", "#include <dlfcn.h>\n" + c +
+                              "void* launch() { return dlopen(0, 1); }"},
+           {"starts_processes", "#include <spawn.h>\n" + c +
+                                    "int launch(char** v) { return "
+                                    "posix_spawn(0, *v, 0, 0, v, v); }"},
+           {"opens_files", "#include <fcntl.h>\n" + c +
+                               "int launch() { return open(\"a\", 0); }"},
+           {"uses_network", "#include <sys/socket.h>\n" + c +
+                                "int launch() { return socket(2, 1, 0); }"},
+           {"tampers", "#include <sys/mman.h>\n" + c +
+                           "int launch(void* p) { return mprotect(p, 1, 7); }"},
+           {"calls_library", c + "int cublasSgemm(int);\n" + c +
+                                 "int launch() { return cublasSgemm(3); }"},
+           {"replaces_runtime", c + "int cudaEventRecord() { return 0; }"},
+           {"replaces_runtime", c + "int f() asm(\"clock_gettime\");\n" + c +
+                                    "int f() { return 0; }"},
+           {"replaces_runtime",
+            c + "int f() { return 0; }\n" + c +
+                "int cudaEventRecord() __attribute__((alias(\"f\")));"},
+           {"replaces_runtime", "#pragma redefine_extname f cudaEventRecord\n" +
+                                    c + "int f();\n" + c +
+                                    "int f() { return 0; }"}}) {
+    const auto breach = jaxkern::FindBreach(source);
+    CHECK_EQ(breach ? breach->rule : "", rule);
+    CHECK_HAS(Verdict(source), rule + ": ");
+  }
 }
 
 TEST(NamesBuiltByMacrosAreNamesAllTheSame) {
@@ -150,6 +174,54 @@ TEST(NamesBuiltByMacrosAreNamesAllTheSame) {
       Verdict("#include <dlfcn.h>\n#define GLUE(a, b) a##b\n"
               "extern \"C\" void* launch() { return GLUE(dlo, pen)(0, 1); }"),
       "loads_code: imports dlopen");
+}
+
+TEST(OtherNamesOfAFunctionAreKnown) {
+  const std::string fortified = "-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2";
+  CHECK_EQ(Verdict("#include <unistd.h>\nstatic char all[64];\n"
+                   "extern \"C\" int launch(int n) { return read(0, all, n); }",
+                   fortified),
+           "tampers: imports __read_chk");
+  CHECK_EQ(Verdict("#include <fcntl.h>\nextern \"C\" int launch(const char* "
+                   "name, int how) { return open(name, how); }",
+                   fortified),
+           "opens_files: imports __open_2");
+  const auto called = [](const std::string& name) {
+    return Verdict("extern \"C\" long " + name +
+                   "(...);\n"
+                   "extern \"C\" long launch() { return " +
+                   name + "(0); }");
+  };
+  CHECK_EQ(called("_IO_fopen"), "opens_files: imports _IO_fopen");
+  CHECK_EQ(called("_IO_file_fopen"), "opens_files: imports _IO_file_fopen");
+  CHECK_EQ(called("__open64"), "opens_files: imports __open64");
+  CHECK_EQ(called("__readlink_chk"), "opens_files: imports __readlink_chk");
+  CHECK_EQ(called("__libc_fork"), "starts_processes: imports __libc_fork");
+  CHECK_EQ(called("_IO_popen"), "starts_processes: imports _IO_popen");
+  CHECK_EQ(called("__recvfrom_chk"), "uses_network: imports __recvfrom_chk");
+  CHECK_EQ(called("__pread64_chk"), "tampers: imports __pread64_chk");
+  CHECK_EQ(Verdict("extern \"C\" long __clock_gettime() { return 0; }"),
+           "replaces_runtime: defines __clock_gettime");
+}
+
+TEST(AFortifiedHonestKernelPasses) {
+  const Built built(
+      "#include <stdio.h>\n#include <string.h>\n#include <string>\n"
+      "extern \"C\" int launch(const char* from, int n) {\n"
+      "  char text[32]; static float table[64];\n"
+      "  memcpy(text, from, n); memset(table, 0, n); strcpy(text + 3, from);\n"
+      "  snprintf(text + 9, n, \"%d\", n); printf(text, table[n]);\n"
+      "  return std::string(text).size();\n}",
+      "-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong "
+      "-fstack-clash-protection");
+  const auto symbols = ReadElfSymbols(built.bytes.data(), built.bytes.size());
+  for (const char* name :
+       {"__memcpy_chk", "__memset_chk", "__strcpy_chk", "__snprintf_chk",
+        "__printf_chk", "__stack_chk_fail"}) {
+    if (!Has(symbols->imported, name)) std::printf("no %s\n", name);
+    CHECK(Has(symbols->imported, name));
+  }
+  CHECK_EQ(built.Verdict(), "");
 }
 
 TEST(ReplacingTheClockIsNamed) {

@@ -35,7 +35,10 @@ TEST(ABundleIsRead) {
   CHECK_EQ(problem->name, "scale");
   CHECK_EQ(problem->arguments.size(), size_t{4});
   CHECK_EQ(problem->cases.size(), size_t{2});
-  CHECK_EQ(problem->baseline, std::string(jaxkern::testing::kScaleKernel));
+  CHECK_EQ(problem->baselines.size(), size_t{1});
+  CHECK_EQ(problem->baselines[0].name, "naive");
+  CHECK_EQ(problem->baselines[0].source,
+           std::string(jaxkern::testing::kScaleKernel));
   const jaxkern::Case& second = problem->cases[1];
   CHECK_EQ(second.label, "n=3, a=2.0");
   CHECK(second.timed);
@@ -45,7 +48,7 @@ TEST(ABundleIsRead) {
   CHECK_EQ(second.inputs[0].offset, size_t{64});
   float x, y;
   std::memcpy(&x, problem->inputs.data + 64 + 4, sizeof x);
-  std::memcpy(&y, problem->expected.data() + 64 + 8, sizeof y);
+  std::memcpy(&y, problem->expected.data + 64 + 8, sizeof y);
   CHECK_EQ(x, 0.5f);
   CHECK_EQ(y, 14.0f);
 }
@@ -61,8 +64,20 @@ TEST(VariantsHaveTheShapesOfTheirCase) {
   const jaxkern::Array& last = timed.variant(5).outputs[0];
   CHECK_EQ(last.bytes, timed.outputs[0].bytes);
   float y;
-  std::memcpy(&y, problem->expected.data() + last.offset + 8, sizeof y);
+  std::memcpy(&y, problem->expected.data + last.offset + 8, sizeof y);
   CHECK_EQ(y, 14.0f * 6);
+}
+
+TEST(TheKindOfACasesInputsIsInItsLabel) {
+  json problem = ScaleProblem();
+  problem["cases"][1]["kind"] = "wide magnitudes";
+  const TemporaryDirectory directory;
+  WriteScaleBundle(directory, problem);
+  const auto read = ReadProblem(directory.path());
+  CHECK_EQ(read->cases[0].label, "n=2, a=2.0");
+  CHECK_EQ(read->cases[1].label, "n=3, a=2.0, wide magnitudes");
+  CheckRefused("/cases/1/kind", 3,
+               "/problem.json: cases[1].kind: expected a string, got 3");
 }
 
 TEST(AVariantOfAnotherShapeIsRefused) {
@@ -120,6 +135,59 @@ TEST(MalformedFieldsAreNamed) {
   CheckRefused("/cases/0/attributes/n", 5,
                "/case0.x.npy: shape: expected (5,), got (2,)");
   CheckRefused("/baseline", "gone.cu", "/gone.cu: expected a readable file");
+}
+
+TEST(FurtherBaselinesFollowTheFirst) {
+  json problem = ScaleProblem();
+  problem["baselines"] = {{{"name", "vendor"},
+                           {"file", "vendor.cu"},
+                           {"libraries", {"cublas", "cub"}}}};
+  const TemporaryDirectory directory;
+  WriteScaleBundle(directory, problem);
+  directory.Write("vendor.cu", "first");
+  const std::string hash = jaxkern::ProblemHash(directory.path());
+  directory.Write("vendor.cu", "second");
+  CHECK(jaxkern::ProblemHash(directory.path()) != hash);
+  const auto read = ReadProblem(directory.path());
+  CHECK_EQ(read->baselines.size(), size_t{2});
+  CHECK_EQ(read->baselines[0].name, "naive");
+  CHECK_EQ(read->baselines[1].name, "vendor");
+  CHECK_EQ(read->baselines[1].source, "second");
+  CHECK_EQ(read->baselines[1].libraries.size(), size_t{2});
+  CHECK_EQ(read->baselines[1].libraries[1], "cub");
+}
+
+TEST(MalformedBaselinesAreNamed) {
+  const auto refused = [](const json& baselines, const std::string& part) {
+    json problem = ScaleProblem();
+    problem["baselines"] = baselines;
+    const TemporaryDirectory directory;
+    WriteScaleBundle(directory, problem);
+    CHECK_THROWS(ReadProblem(directory.path()), std::invalid_argument,
+                 directory.path() + part);
+  };
+  const json good = {
+      {"name", "other"}, {"file", "baseline.cu"}, {"libraries", json::array()}};
+  const auto with = [&](const char* key, const json& value) {
+    json changed = good;
+    changed[key] = value;
+    return json::array({changed});
+  };
+  refused(3, "/problem.json: baselines: expected an array, got 3");
+  refused(with("name", "naive"),
+          "/problem.json: baselines[0].name: expected a name not used before");
+  refused(with("name", "a b"),
+          "/problem.json: baselines[0].name: expected an identifier");
+  refused(with("file", "../x"),
+          "/problem.json: baselines[0].file: expected a file name");
+  refused(with("file", "gone.cu"), "/gone.cu: expected a readable file");
+  refused(with("libraries", "cub"),
+          "/problem.json: baselines[0].libraries: expected an array");
+  json many = json::array();
+  for (int i = 0; i < 16; ++i) {
+    many.push_back(with("name", "b" + std::to_string(i))[0]);
+  }
+  refused(many, "/problem.json: baselines: expected at most 16 with naive");
 }
 
 TEST(WhatIsNoJsonIsRefused) {

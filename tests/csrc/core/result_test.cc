@@ -42,6 +42,9 @@ Result MakeResult() {
   result.times_us = {1.25, 1e9};
   result.baseline_us = 3;
   result.speedup = 1.0 / 3;
+  result.baselines["naive"] = {3, 1.0 / 3, 0.25, 0.5, ""};
+  result.baselines["vendor"].note = "needs cublas";
+  result.clocks = {{1980, 2619, 35, false}, {1755, 2619, 61, true}};
   result.device = "cpu: x";
   result.compile_s = 4;
   result.queue_s = 5;
@@ -64,6 +67,17 @@ TEST(AResultSurvivesJson) {
   CHECK_EQ(back.mismatches, int64_t{1} << 60);
   CHECK_EQ(back.resources.spill_bytes, 9);
   CHECK_EQ(back.replay.request.seed, ~uint64_t{0});
+  CHECK_EQ(back.baselines.at("naive").speedup, 1.0 / 3);
+  CHECK_EQ(back.baselines.at("vendor").note, "needs cublas");
+  CHECK_EQ(back.clocks->after.temperature_c, 61);
+  CHECK(back.clocks->after.throttled && !back.clocks->before.throttled);
+}
+
+TEST(ClocksThatWereNotReadAreAbsent) {
+  const json object = json::parse(ToJson(Result()));
+  CHECK(!object.contains("clocks"));
+  CHECK(object["baselines"].empty() && object["baselines"].is_object());
+  CHECK(!FromJson(object.dump()).clocks);
 }
 
 TEST(OtherKeysAreIgnored) {
@@ -77,6 +91,15 @@ TEST(AnErrorThatIsNoNumberIsNullInJson) {
   result.max_abs_error = std::numeric_limits<double>::infinity();
   CHECK(json::parse(ToJson(result))["max_abs_error"].is_null());
   CHECK(std::isnan(FromJson(ToJson(result)).max_abs_error));
+}
+
+TEST(OlderResultsAreRead) {
+  json object = json::parse(ToJson(MakeResult()));
+  object.erase("baselines");
+  object.erase("clocks");
+  const Result result = FromJson(object.dump());
+  CHECK(result.baselines.empty() && !result.clocks);
+  CHECK_EQ(result.speedup, 1.0 / 3);
 }
 
 TEST(WhatIsNoResultIsRefusedWithTheField) {
@@ -97,6 +120,8 @@ TEST(WhatIsNoResultIsRefusedWithTheField) {
       {"mismatches", ~uint64_t{0}},
       {"launches_compared", int64_t{1} << 31},
       {"launches_compared", -(int64_t{1} << 31) - 1},
+      {"baselines", 1},
+      {"clocks", 3},
   };
   for (const auto& [field, value] : wrong) {
     json object = json::parse(ToJson(MakeResult()));
@@ -105,6 +130,10 @@ TEST(WhatIsNoResultIsRefusedWithTheField) {
                  std::string(field) + ": expected ");
   }
   json object = json::parse(ToJson(MakeResult()));
+  object["baselines"]["naive"] = 2;
+  CHECK_THROWS(FromJson(object.dump()), std::invalid_argument,
+               "baselines.naive: expected an object, got 2");
+  object = json::parse(ToJson(MakeResult()));
   for (const std::string seed : {"12x", "18446744073709551616"}) {
     object["replay"]["seed"] = seed;
     CHECK_THROWS(FromJson(object.dump()), std::invalid_argument,

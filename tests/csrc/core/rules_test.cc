@@ -28,18 +28,23 @@ void CheckRule(const std::string& rule,
 }
 
 TEST(HeadersArePathless) {
-  CheckRule(
-      "include",
-      {"#include \"/etc/passwd\"", "#include </etc/passwd>",
-       "#include \"../problem.json\"", "# include <a/../../b>",
-       "%:include </etc/passwd>", "#inc\\\nlude <//etc/passwd>",
-       "#include_next <math.h>", "#include <dlfcn.h>", "#include <sys/mman.h>",
-       "#embed \"/etc/passwd\"", "#define H </etc/passwd>\n#include H\n",
-       "#define F \"/etc/passwd\"\n#define H F\n#include H\n",
-       "#include STRING(x)\n", "/\\\n/ /*\n#include </etc/passwd>\n//*/",
-       "#if __has_include(\"/etc/shadow\")\n#endif\n",
-       "#if defined(A) || __has_include(</home/x>)\n#endif",
-       "#define FR\nauto a = FR\"(\";\n#include </x>\n//)\";"});
+  CheckRule("opens_files",
+            {"#include \"/etc/passwd\"", "#include </etc/passwd>",
+             "#include \"../problem.json\"", "# include <a/../../b>",
+             "%:include </etc/passwd>", "#inc\\\nlude <//etc/passwd>",
+             "#include_next <math.h>", "#embed \"/etc/passwd\"",
+             "#define H </etc/passwd>\n#include H\n",
+             "#define F \"/etc/passwd\"\n#define H F\n#include H\n",
+             "#include STRING(x)\n", "/\\\n/ /*\n#include </etc/passwd>\n//*/",
+             "#if __has_include(\"/etc/shadow\")\n#endif\n",
+             "#if defined(A) || __has_include(</home/x>)\n#endif",
+             "#define FR\nauto a = FR\"(\";\n#include </x>\n//)\";"});
+  CheckRule("loads_code", {"#include <dlfcn.h>", "#include \"elf.h\""});
+  CheckRule("starts_processes", {"#include <spawn.h>"});
+  CheckRule("opens_files", {"#include <fcntl.h>", "#include <sys/stat.h>"});
+  CheckRule("uses_network",
+            {"#include <sys/socket.h>", "#include <netinet/in.h>"});
+  CheckRule("tampers", {"#include <sys/mman.h>", "#include <linux/bpf.h>"});
   CheckRule("", {"#include <cuda_runtime.h>", "#include \"cuda_fp16.h\"",
                  "#include <algorithm>", "#include \"helper_cuda.h\"",
                  "#include <sys/time.h>", "#include <cub/cub.cuh>",
@@ -54,21 +59,26 @@ TEST(HeadersArePathless) {
 
 TEST(DeadCodeEndsAtItsElse) {
   CheckRule(
-      "include",
+      "opens_files",
       {"#if 0\n#if 1\n#else\n#endif\n#else\n#include </a>\n#endif\n",
        "#if 0\n#endif\n#include </a>\n", "#if 1\n#include </a>\n#endif\n"});
 }
 
 TEST(AssemblerIsForTheDevice) {
+  CheckRule("replaces_runtime",
+            {"asm(\".globl x\");",
+             "extern \"C\" int g() __asm__(\"cudaEventRecord\");",
+             "extern int table[8] asm(\"x\");", "extern int x asm(\"y\");"});
   CheckRule(
-      "asm",
-      {"void f() { asm(\"nop\"); }", "asm(\".globl x\");",
-       "extern \"C\" int g() __asm__(\"cudaEventRecord\");",
-       "void f() { __asm__ volatile (\"cpuid\"); }",
-       "__device__ void f() { asm(\".inc\" \"bin \\\"/etc/passwd\\\"\"); }",
-       "#define I \".incbin\"\n__device__ void f() { asm(I \" x\"); }",
-       "#define DEVICE\nDEVICE void f() { asm(\"nop\"); }",
-       "__device__ int a() { return 1; }\nvoid f() { asm(\"nop\"); }"});
+      "opens_files",
+      {"__device__ void f() { asm(\".inc\" \"bin \\\"/etc/passwd\\\"\"); }",
+       "#define I \".incbin\"\n__device__ void f() { asm(I \" x\"); }"});
+  CheckRule("tampers",
+            {"void f() { asm(\"nop\"); }",
+             "void f() { __asm__ volatile (\"cpuid\"); }", "asm(\"nop\");",
+             "void f() { if (a) b(); else asm(\"nop\"); }",
+             "#define DEVICE\nDEVICE void f() { asm(\"nop\"); }",
+             "__device__ int a() { return 1; }\nvoid f() { asm(\"nop\"); }"});
   CheckRule(
       "", {"__device__ void f() { asm(\"ld.global.f32 %0, [%1];\" : : ); }",
            "__global__ void f() { if (1) { asm volatile (\"bar.sync 0;\"); } }",
@@ -85,14 +95,15 @@ TEST(AssemblerIsForTheDevice) {
 }
 
 TEST(AttributesThatRunOrRename) {
-  CheckRule("attribute",
+  CheckRule("runs_at_load",
             {"__attribute__((constructor)) void f() {}",
              "__attribute__((unused, __destructor__)) void f() {}",
              "[[gnu::constructor(101)]] void f() {}",
-             "int f() __attribute__((alias(\"g\")));",
-             "int f() __attribute__ ( ( ifunc(\"g\")));",
-             "__attribute__((section(\".init_array\"))) void (*p)() = f;",
-             "__attribute__((optimize(\"O3\", \"fast-math\"))) void f() {}"});
+             "__attribute__((section(\".init_array\"))) void (*p)() = f;"});
+  CheckRule("replaces_runtime", {"int f() __attribute__((alias(\"g\")));",
+                                 "int f() __attribute__ ( ( ifunc(\"g\")));"});
+  CheckRule("fast_math",
+            {"__attribute__((optimize(\"O3\", \"fast-math\"))) void f() {}"});
   CheckRule("",
             {"struct __attribute__((aligned(16))) A { float x[4]; };",
              "__attribute__((optimize(\"O3\"))) void f() {}",
@@ -102,13 +113,13 @@ TEST(AttributesThatRunOrRename) {
 }
 
 TEST(PragmasThatChangeOptions) {
-  CheckRule("pragma",
-            {"#pragma GCC optimize(\"Ofast\")",
-             "#pragma GCC optimize (\"O3,fast-math\")",
-             "_Pragma(\"GCC optimize(\\\"fast-math\\\")\")",
-             "%:pragma GCC opti\\\nmize(\"Ofast\")",
-             "#pragma redefine_extname f clock_gettime", "#pragma weak f = g",
-             "#pragma GCC dependency \"/etc/passwd\""});
+  CheckRule("fast_math", {"#pragma GCC optimize(\"Ofast\")",
+                          "#pragma GCC optimize (\"O3,fast-math\")",
+                          "_Pragma(\"GCC optimize(\\\"fast-math\\\")\")",
+                          "%:pragma GCC opti\\\nmize(\"Ofast\")"});
+  CheckRule("opens_files", {"#pragma GCC dependency \"/etc/passwd\""});
+  CheckRule("replaces_runtime",
+            {"#pragma redefine_extname f clock_gettime", "#pragma weak f = g"});
   CheckRule(
       "", {"#pragma unroll 4", "#pragma once", "#pragma GCC optimize(\"O3\")",
            "_Pragma(\"unroll\")", "#pragma GCC diagnostic ignored \"-Wunused\"",
@@ -116,14 +127,14 @@ TEST(PragmasThatChangeOptions) {
 }
 
 TEST(LineNumbersAreTheirs) {
-  CheckRule("line", {"#line 7\n", "#line 1 \"signature\"\n",
-                     "# 1 \"/usr/include/x.h\" 3\n", "%:line 3"});
+  CheckRule("forges_lines", {"#line 7\n", "#line 1 \"signature\"\n",
+                             "# 1 \"/usr/include/x.h\" 3\n", "%:line 3"});
   CheckRule("", {"int x = __LINE__; // #line 7\n", "#define line 3\n#\n"});
 }
 
 TEST(SymbolsOfOthersAreNotDefined) {
   CheckRule(
-      "symbol",
+      "replaces_runtime",
       {"cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {\n"
        "  return cudaSuccess; }",
        "extern \"C\" int clock_gettime(int, timespec* t) { return 0; }",
@@ -147,9 +158,9 @@ TEST(SymbolsOfOthersAreNotDefined) {
 }
 
 TEST(LibrariesAreCalledInLiveCodeOnly) {
-  CheckRule("library", {"int launch() { cublasSgemm(h, n); }",
-                        "int launch() { cub::DeviceReduce::Sum(a, b); }",
-                        "int launch() { thrust::sort(a, b); }"});
+  CheckRule("calls_library", {"int launch() { cublasSgemm(h, n); }",
+                              "int launch() { cub::DeviceReduce::Sum(a, b); }",
+                              "int launch() { thrust::sort(a, b); }"});
   CheckRule("", {"#include <cublas_v2.h>\n",
                  "#ifdef USE_CUBLAS\nvoid f() { cublasSgemm(h, n); }\n#endif\n",
                  "__global__ void k() { cub::BlockReduce<float, 32> r; }",

@@ -21,7 +21,6 @@ using jaxkern::testing::TemporaryDirectory;
 
 namespace {
 
-constexpr char kWithoutRules[] = "rules,inspection";
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double kTimeout = 240;  // reading a flood takes them minutes
 #else
@@ -55,6 +54,7 @@ struct Fixture {
         "                      cudaStream_t) {\n" +
         body + "\n  return 0;\n}\n";
     request.run_timeout_s = kTimeout;
+    request.rules = false;  // the sandbox is what is tried
     return request;
   }
 
@@ -131,8 +131,8 @@ TEST(TheChannelIsNotTheCandidates) {
   CheckFault(&f, "if (write(3, \"nonsense\", 8)) while (true) sleep(1);",
              Status::kRuntimeError, "broke the worker's channel");
   CheckFault(&f,
-             "std::string s = R\"({\"kind\":2,\"text\":\"\",\"status\":0,)\"\n"
-             "R\"(\"rule\":\"\",\"index\":0,\"baseline\":false,)\"\n"
+             "std::string s = R\"({\"kind\":3,\"text\":\"\",\"status\":0,)\"\n"
+             "R\"(\"rule\":\"\",\"index\":0,\"baseline\":-1,\"notes\":[],)\"\n"
              "R\"(\"reusable\":true,\"timing\":[0,0,1,[],[],[],0]})\";\n"
              "std::string t = \"[1\";\n"
              "for (int i = 0; i < 40000; ++i) t += \",1\";\n"
@@ -165,10 +165,8 @@ TEST(WhatGoesOnAfterALaunchEndsWithIt) {
   Fixture f;
   const std::string file = "fclose(fopen(\"left\", \"w\"));\n";
   CHECK(f.Run(file + kRight).status == Status::kOk);
-  const Result result =
-      f.Run("std::thread([] { while (true) {} }).detach();\n" + file + kRight);
-  CHECK(result.status == Status::kCheating);
-  CHECK_EQ(result.rule, "left_threads");
+  const std::string thread = "std::thread([] { while (true) {} }).detach();\n";
+  CHECK(f.Run(thread + file + kRight).status == Status::kOk);
   CHECK(f.Run(kRight).status == Status::kOk);
   for (const auto& entry :
        fs::recursive_directory_iterator(f.directory.path())) {
@@ -200,7 +198,7 @@ TEST(ACandidateCannotIncludeOtherFiles) {
 }
 
 TEST(AKilledWorkerIsReplacedAndItsCandidateTriedAgain) {
-  setenv("JAXKERN_WITHOUT", "rules,inspection,landlock,seccomp", 1);
+  setenv("JAXKERN_WITHOUT", "landlock,seccomp", 1);
   Fixture f;
   const std::string mark = f.directory.path() + "/mark";
   const Result result =
@@ -213,7 +211,7 @@ TEST(AKilledWorkerIsReplacedAndItsCandidateTriedAgain) {
   CHECK_EQ(f.evaluator->stats().retries, 2);
   CHECK_EQ(f.evaluator->stats().infra_errors, 0);
   CHECK_EQ(f.evaluator->stats().results, 2);
-  setenv("JAXKERN_WITHOUT", kWithoutRules, 1);
+  unsetenv("JAXKERN_WITHOUT");
 }
 
 TEST(ADeviceThatStartsNoWorkersIsTakenOutOfService) {
@@ -313,7 +311,4 @@ TEST(TheMemoryBudgetIsChecked) {
   }
 }
 
-int main() {
-  setenv("JAXKERN_WITHOUT", kWithoutRules, 1);
-  return jaxkern::testing::RunTests();
-}
+int main() { return jaxkern::testing::RunTests(); }

@@ -273,6 +273,18 @@ TEST(BatchesAreComparedToo) {
              "skipped_work", "never written");
 }
 
+TEST(BatchesStayWithinTheMemoryBudget) {
+  Variants f("cuda");
+  // One launch's arrays and the zones around them take 65,560 bytes.
+  f.options.memory_bytes = 100000;
+  f.evaluator.reset();
+  f.evaluator = std::make_unique<jaxkern::Evaluator>(f.options);
+  const Result result = f.Time(f.Kernel(""));
+  CheckHonest(result);
+  CHECK(result.launches_compared <
+        static_cast<int>(2 * result.times_us.size()));
+}
+
 TEST(WhatTheLinkerLeftIsInspectedBeforeItRuns) {
   Fixture f;
   const Result result = f.Evaluate(

@@ -2,7 +2,11 @@
 // JAXKERN_CUDART must name the stand-in.
 #include "backends/device.h"
 
+#include <pthread.h>
+
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
 #include "check.h"
 #include "fake_cudart.h"
@@ -64,9 +68,10 @@ DeviceError Run(Device* device, jaxkern::Entry entry, int* returned) {
   return error;
 }
 
-TEST(ABatchIsQueuedBehindAFlushAndAGateAndThenTimed) {
+TEST(ABatchIsQueuedBehindAGateAndAFlushAndThenTimed) {
   auto device = Fresh();
   fake().calls.clear();
+  fake().flushed = 0;
   float to = 0, from = 7;
   Measurement measured;
   const DeviceError error =
@@ -74,9 +79,9 @@ TEST(ABatchIsQueuedBehindAFlushAndAGateAndThenTimed) {
                       {/*flush=*/true, /*queue_ahead=*/true}, &measured);
   CHECK_EQ(error.code, 0);
   CHECK_EQ(measured.device_us, 31.25);
-  CHECK_EQ(fake().calls, "mhrkkrcws");
+  CHECK_EQ(fake().calls, "phfrkkrcws");
   CHECK_EQ(to, 7.0f);
-  CHECK_EQ(fake().flushed, size_t{200} << 20);
+  CHECK_EQ(fake().flushed, (size_t{200} << 20) / 64 * 63);
 }
 
 TEST(AnAuditFindsTheDeviceIdle) {
@@ -84,7 +89,7 @@ TEST(AnAuditFindsTheDeviceIdle) {
   fake().calls.clear();
   Measurement measured;
   device->Measure({Runs, {arguments}, {}}, {true, false}, &measured);
-  CHECK_EQ(fake().calls, "msrkrws");
+  CHECK_EQ(fake().calls, "pfsrkrws");
   CHECK(measured.wall_us >= measured.late_us && measured.late_us >= 0);
 }
 
@@ -93,7 +98,7 @@ TEST(WithoutAFlushThereIsNone) {
   fake().calls.clear();
   Measurement measured;
   device->Measure({Runs, {arguments}, {}}, {false, true}, &measured);
-  CHECK_EQ(fake().calls, "hrkrws");
+  CHECK_EQ(fake().calls, "phrkrws");
 }
 
 TEST(ReadingIsNoFasterThanACopyBothWays) {
@@ -133,6 +138,26 @@ TEST(KernelsAreCountedByStream) {
            "2 1");
   CHECK_EQ(measure([](void**, void*) { return LaunchOn(&fake().capturing); }),
            "0 0");
+}
+
+TEST(ThreadsAreCountedUnlessTheDriverStartedThem) {
+  auto device = Fresh();
+  if (device->OtherThreads() < 0) return;  // a sanitizer's build
+  CHECK_EQ(device->OtherThreads(), 0);
+  StartDriverThread();
+  CHECK_EQ(device->OtherThreads(), 0);
+  std::atomic<bool> end{false};
+  std::thread first([&end] {
+    while (!end) {
+    }
+  });
+  std::thread second([] { pthread_exit(nullptr); });
+  second.join();
+  CHECK_EQ(device->OtherThreads(), 1);
+  end = true;
+  first.join();
+  CHECK_EQ(device->OtherThreads(), 0);
+  EndDriverThread();
 }
 
 TEST(CopiesFromTheHostAreListed) {

@@ -158,7 +158,7 @@ TEST(MistakesLeaveTheContextUsable) {
   Measurement measured;
   const DeviceError configuration = bench.Run(1, &measured);
   CHECK_EQ(measured.returned, 0);
-  CHECK_HAS(configuration.message, "cudaErrorInvalidConfiguration: ");
+  CHECK_HAS(configuration.message, "cudaErrorInvalidValue: ");
   CHECK(!configuration.fatal);
 
   const DeviceError memory = bench.Run(3, &measured);

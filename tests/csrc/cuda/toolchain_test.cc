@@ -7,11 +7,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <stdexcept>
 
+#include "backends/cuda/nvcc.h"
 #include "check.h"
+#include "core/elf_symbols.h"
 #include "core/subprocess.h"
 
 namespace {
@@ -126,6 +131,32 @@ TEST(MissingLaunchIsALinkError) {
   CHECK_HAS(error, "undefined symbol: launch");
 }
 
+TEST(TheCppLibraryIsSharedThoughTheHostCompilerLinksItStatically) {
+  const std::string path = getenv("PATH");
+  TemporaryDirectory scratch;
+  const std::string wrapper =
+      scratch.Write("g++", "#!/bin/sh\nPATH=" + path +
+                               " exec g++ \"$@\" -static-libstdc++\n");
+  std::filesystem::permissions(wrapper, std::filesystem::perms::owner_all);
+  setenv("PATH", (scratch.path() + ":" + path).c_str(), 1);
+  const Ended ended = Build(*MakeCudaToolchain(""),
+                            std::string("#include <string>\n") + kKernel +
+                                "\nextern \"C\" size_t text(int n) {\n"
+                                "  return std::to_string(n).size(); }",
+                            scratch.path());
+  setenv("PATH", path.c_str(), 1);
+  CHECK_EQ(ended.exit_code, 0);
+  std::ifstream file(scratch.path() + "/kernel.so", std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const auto symbols = jaxkern::ReadElfSymbols(bytes.data(), bytes.size());
+  CHECK(symbols.has_value());
+  const auto has = [](const std::vector<std::string>& names, const char* name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  CHECK(has(symbols->needed, "libstdc++.so.6"));
+  CHECK(!has(symbols->imported, "read"));
+}
+
 TEST(ResourcesAreTheMaximumOverKernels) {
   const Toolchain& toolchain = *found;
   const Resources resources = toolchain.ParseResources(
@@ -160,6 +191,39 @@ TEST(PreparingKeepsTheCandidateAsItIs) {
   const auto prepared = toolchain.Prepare("a\nb", "entry");
   CHECK(prepared.supported);
   CHECK_EQ(prepared.text, "a\nb\nentry");
+}
+
+TEST(KernelsForTheSanitizerHaveLineNumbers) {
+  const auto lines = jaxkern::MakeLinesToolchain("");
+  CHECK(lines->Fingerprint() != found->Fingerprint());
+  TemporaryDirectory scratch;
+  CHECK_EQ(Build(*lines, kKernel, scratch.path()).exit_code, 0);
+  const auto holds = [](const std::string& directory) {
+    std::ostringstream code;
+    code << std::ifstream(directory + "/kernel.so", std::ios::binary).rdbuf();
+    return code.str().find(".debug_line") != std::string::npos;
+  };
+  CHECK(holds(scratch.path()));
+  CHECK_EQ(Build(*found, kKernel, scratch.path()).exit_code, 0);
+  CHECK(!holds(scratch.path()));
+}
+
+TEST(TheSanitizerIsFoundBesideNvccAndInItsToolkit) {
+  TemporaryDirectory scratch;
+  jaxkern::Nvcc nvcc;
+  nvcc.path = scratch.path() + "/elsewhere/nvcc";
+  nvcc.top = scratch.path() + "/toolkit";
+  const auto add = [](const std::string& directory) {
+    std::filesystem::create_directories(directory);
+    const std::string path = directory + "/compute-sanitizer";
+    std::ofstream(path) << "#!/bin/sh\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  };
+  const std::string of_toolkit = add(nvcc.top + "/compute-sanitizer");
+  CHECK_EQ(jaxkern::FindSanitizer(nvcc), of_toolkit);
+  const std::string beside = add(scratch.path() + "/elsewhere");
+  CHECK_EQ(jaxkern::FindSanitizer(nvcc), beside);
 }
 
 std::string ErrorOf(const std::string& compiler) {

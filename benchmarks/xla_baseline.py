@@ -1,0 +1,238 @@
+"""A kernel beside its baselines and the reference as XLA compiles it.
+
+The evaluator times the candidate against `naive` and `vendor` in one worker.
+XLA's programs run on streams of its own, which no worker can lend it, so the
+jitted reference is timed right after that in a process of its own, under the
+same lock on the GPU, with the L2 cache flushed before every call and float32
+products in float32. Its times are from the profiler: from the start of a
+call's first kernel to the end of its last. CUDA events, with which the
+evaluator measures, add about a microsecond to that.
+
+  python benchmarks/xla_baseline.py --tasks=matmul,softmax
+  python benchmarks/xla_baseline.py --tasks=matmul --candidate=kernel.cu
+"""
+
+import argparse
+import fcntl
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import record
+
+from jaxkern.evaluator import Evaluator, Request
+from jaxkern.tasks import suite
+from jaxkern.tasks.bundle import write_bundle
+
+CALLS = 50
+FLUSH_BYTES = 256 << 20  # More than four times the L2 cache of an H200.
+SIZES = {
+  "elementwise": {"n": 1 << 24, "rows": 4096, "cols": 4096},
+  "row_reduction": {"rows": 4096, "cols": 4096},
+  "row_normalisation": {"rows": 4096, "cols": 4096},
+  "matvec": {"rows": 4096, "cols": 4096},
+  "transpose": {"rows": 4096, "cols": 4096},
+  "matmul": {"m": 2048, "k": 2048, "n": 2048},
+}
+TASKS = (
+  "matmul,matmul_bias_relu,matvec,transpose,transpose_axpy,row_sum,row_max,"
+  "row_norm_bias,row_sum_int32,softmax,log_softmax"
+)
+
+
+def at_size(name: str):
+  """The task with one timed case that fills a GPU."""
+  task = suite.get(name)
+  case = {
+    key: SIZES[task.family].get(key, value)
+    for key, value in task.cases[-1].items()
+  }
+  return task._replace(cases=(case,), timed=(0,))
+
+
+def calls(events) -> list[float]:
+  """Microseconds of each call, from its first kernel's start to its last's end.
+
+  Args:
+    events: (start_ns, end_ns, is_flush) of what ran on the device; a flush
+      comes before every call.
+  """
+  spans: list[list[float]] = []
+  for start, end, is_flush in sorted(events):
+    if is_flush:
+      spans.append([])
+    elif spans:
+      spans[-1] += [start, end]
+  return [(max(s) - min(s)) / 1e3 for s in spans if s]
+
+
+def profile(directory: str) -> list[float]:
+  """The calls in a trace of the profiler's."""
+  from jax.profiler import ProfileData
+
+  (path,) = pathlib.Path(directory).rglob("*.xplane.pb")
+  events, seen = [], set()
+  for plane in ProfileData.from_file(str(path)).planes:
+    if not plane.name.startswith("/device:GPU:"):
+      continue
+    for line in plane.lines:
+      if not line.name.startswith("Stream"):
+        continue  # The same again, by operation and by module.
+      for event in line.events:
+        module = str(dict(event.stats).get("hlo_module", ""))
+        is_flush = "flush" in module
+        events.append((event.start_ns, event.end_ns, is_flush))
+        seen.add(f"{event.name} of {module or 'no module'}")
+  times = calls(events)
+  if len(times) != CALLS:
+    raise RuntimeError(
+      f"expected {CALLS} calls in the trace, got {len(times)} of"
+      f" {sorted(seen)[:20]}"
+    )
+  return times
+
+
+def time_reference(name: str) -> list[float]:
+  """Runs in a process that has the GPU: the jitted reference's calls."""
+  import jax
+  import jax.numpy as jnp
+
+  jax.config.update("jax_default_matmul_precision", "highest")
+  jax.config.update("jax_numpy_rank_promotion", "allow")
+  task = at_size(name)
+  (case,) = task.cases
+  code = compile(task.summary, "<summary>", "exec")
+  outputs = [a.name for a in task.arguments if a.kind == "output"]
+
+  @jax.jit
+  def reference(inputs):
+    scope = {"jax": jax, "jnp": jnp, **case, **inputs}
+    exec(code, scope)
+    return [scope[output] for output in outputs]
+
+  @jax.jit
+  def flush(block, value):
+    return block + value
+
+  drawn = [task.make_inputs(np.random.default_rng(i), case) for i in range(6)]
+  inputs = jax.device_put(drawn)
+  block = jnp.zeros(FLUSH_BYTES // 4, jnp.float32)
+
+  def run(count):
+    nonlocal block
+    for i in range(count):
+      block = flush(block, 1.0)
+      last = reference(inputs[i % len(inputs)])
+    jax.block_until_ready((block, last))
+
+  run(8)
+  with tempfile.TemporaryDirectory() as directory:
+    with jax.profiler.trace(directory):
+      run(CALLS)
+    return profile(directory)
+
+
+def time_xla(name: str, device: str) -> list[float]:
+  """As time_reference, in another process, alone on the device."""
+  digest = hashlib.sha256(device.encode()).hexdigest()[:16]
+  with open(f"/tmp/jaxkern-device-{digest}.lock") as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    done = subprocess.run(
+      [sys.executable, __file__, "--reference", name],
+      env={
+        **os.environ,
+        "JAX_PLATFORMS": "cuda",
+        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+      },
+      capture_output=True,
+      text=True,
+    )
+  if done.returncode != 0:
+    print(done.stderr[-2000:], file=sys.stderr)
+    return []
+  return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure(evaluator: Evaluator, name: str, source: str | None) -> dict:
+  """Times one task's contestants and prints a line."""
+  task = at_size(name)
+  with tempfile.TemporaryDirectory() as directory:
+    write_bundle(task, f"{directory}/bundle")
+    request = Request(
+      f"{directory}/bundle",
+      source or f"// {name}\n{task.baseline}",
+      repetitions=CALLS,
+      run_timeout_s=60,
+    )
+    (result,) = evaluator.evaluate([request])
+  samples = time_xla(name, result.device) if result.status == "ok" else []
+  us = {
+    "candidate": float(np.median(result.times_us)) if result.times_us else 0.0,
+    **{key: value["us"] for key, value in result.baselines.items()},
+    "xla": float(np.median(samples)) if samples else 0.0,
+  }
+  notes = [
+    f"{k}: {v['note']}" for k, v in result.baselines.items() if v["note"]
+  ]
+  if result.status != "ok":
+    notes.append(f"{result.status}: {result.log.partition(chr(10))[0]}")
+  columns = ("candidate", "naive", "vendor", "xla")
+  print(
+    f"{name:18}"
+    + "".join(f"{us[c]:11.2f}" if us.get(c) else f"{'-':>11}" for c in columns)
+    + "".join(f"  [{note}]" for note in notes),
+    flush=True,
+  )
+  return {
+    "attributes": task.cases[0],
+    "us": us,
+    "baselines": result.baselines,
+    "clocks": result.clocks,
+    "status": result.status,
+    "log": result.log,
+    "times_us": list(result.times_us),
+    "xla_times_us": samples,
+  }
+
+
+def main():
+  """Measures all tasks, prints a table and writes the record."""
+  flags = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+  flags.add_argument("--tasks", default=TASKS, help="names, with commas")
+  flags.add_argument("--candidate", help="a .cu file; default: the naive one")
+  flags.add_argument("--out", help="default: benchmarks/results/")
+  flags.add_argument("--reference", help=argparse.SUPPRESS)
+  flags = flags.parse_args()
+  if flags.reference:
+    print(json.dumps(time_reference(flags.reference)))
+    return
+  source = None
+  if flags.candidate:
+    source = pathlib.Path(flags.candidate).read_text()
+  out = flags.out or (
+    pathlib.Path(__file__).parent / "results/baselines_cuda.json"
+  )
+  environment = record.environment()
+  header = ("candidate", "naive", "vendor", "xla")
+  print(f"{'median us':18}" + "".join(f"{h:>11}" for h in header))
+  with (
+    tempfile.TemporaryDirectory() as cache,
+    Evaluator("cuda", cache_dir=cache) as evaluator,
+  ):
+    tasks = {
+      name: measure(evaluator, name, source) for name in flags.tasks.split(",")
+    }
+    description = evaluator.describe()
+  record.write(
+    out,
+    {"environment": environment, "evaluator": description, "tasks": tasks},
+  )
+
+
+if __name__ == "__main__":
+  main()

@@ -1,0 +1,45 @@
+/// The baselines of problems, ready for workers.
+#ifndef JAXKERN_CORE_BASELINES_H_
+#define JAXKERN_CORE_BASELINES_H_
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/builder.h"
+#include "core/fd.h"
+#include "core/problem.h"
+
+namespace jaxkern {
+
+/// One that takes part, or why it does not.
+struct BuiltBaseline {
+  std::string name;
+  std::string note;                ///< why not; "" if it does
+  Fd library;                      ///< see Build
+  std::vector<std::string> needs;  ///< files, see Libraries
+  bool calls_libraries = false;
+};
+
+/// Builds them, each when it is first asked for. Thread safe.
+class BaselineBuilder {
+ public:
+  explicit BaselineBuilder(Builder* builder) : builder_(builder) {}
+
+  /// All of a problem's, in its order. A baseline that cannot be built here is
+  /// nobody's fault: it has a note.
+  std::vector<BuiltBaseline> Make(const Problem& problem, double timeout_s);
+
+ private:
+  BuiltBaseline MakeOne(const Problem& problem, const Baseline& baseline,
+                        double timeout_s);
+
+  Builder* builder_;
+  std::mutex mutex_;
+  std::map<std::string, std::string> slow_;  // what no cache remembers: notes
+};
+
+}  // namespace jaxkern
+
+#endif  // JAXKERN_CORE_BASELINES_H_
