@@ -132,8 +132,9 @@ TEST(TheChannelIsNotTheCandidates) {
              Status::kRuntimeError, "broke the worker's channel");
   CheckFault(&f,
              "std::string s = R\"({\"kind\":3,\"text\":\"\",\"status\":0,)\"\n"
-             "R\"(\"rule\":\"\",\"index\":0,\"baseline\":-1,\"notes\":[],)\"\n"
-             "R\"(\"reusable\":true,\"timing\":[0,0,1,[],[],[],0]})\";\n"
+             "R\"(\"rule\":\"\",\"index\":0,\"baseline\":-1,)\"\n"
+             "R\"(\"reusable\":true,\"timing\":[0,0,1,[],[],[],0],)\"\n"
+             "R\"(\"notes\":[]})\";\n"
              "std::string t = \"[1\";\n"
              "for (int i = 0; i < 40000; ++i) t += \",1\";\n"
              "s.replace(s.find(\"[]\"), 2, t + \"]\");\n"
