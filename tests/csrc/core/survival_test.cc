@@ -21,8 +21,8 @@ using jaxkern::testing::TemporaryDirectory;
 
 namespace {
 
-#ifdef __SANITIZE_THREAD__
-constexpr double kTimeout = 240;  // reading a flood takes it minutes
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kTimeout = 240;  // reading a flood takes them minutes
 #else
 constexpr double kTimeout = 30;
 #endif

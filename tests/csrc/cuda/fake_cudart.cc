@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <set>
 
 Fake& fake() {
   static Fake state;
@@ -15,6 +17,18 @@ namespace {
 
 pthread_t driver_thread;
 std::atomic<bool> driver_ends{false};
+
+/// The memory of the GPU, which ends with the process.
+struct Memory : std::set<void*> {
+  ~Memory() {
+    for (void* pointer : *this) std::free(pointer);
+  }
+};
+
+Memory& memory() {
+  static Memory allocated;
+  return allocated;
+}
 
 int Fault() {
   const int code = fake().pending;
@@ -92,9 +106,11 @@ int cudaMemGetInfo(size_t* free, size_t* total) {
 int cudaMalloc(void** pointer, size_t bytes) {
   if (bytes > fake().free_bytes) return fake().last = 2;
   *pointer = std::malloc(1 << 10);
+  memory().insert(*pointer);
   return 0;
 }
 int cudaFree(void* pointer) {
+  memory().erase(pointer);
   std::free(pointer);
   return 0;
 }
@@ -153,7 +169,8 @@ int cudaStreamCreate(void** stream) {
   return 0;
 }
 int cudaEventCreate(void** event) {
-  *event = new double(0);
+  static std::deque<double> events;
+  *event = &events.emplace_back(0);
   return 0;
 }
 int cudaEventRecord(void* event, void*) {
