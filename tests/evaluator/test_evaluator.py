@@ -265,9 +265,11 @@ def test_closed_evaluator_refuses(cache_dir, task):
 
 
 DRIVER = """
-import pathlib, sys
+import pathlib, signal, sys
 from jaxkern.evaluator import Evaluator, Request, Result
 bundle, cache, source = sys.argv[1:]
+# A shell that starts pytest in the background has it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 with Evaluator(cache_dir=cache) as evaluator:
   print("ready", flush=True)
   evaluator.evaluate([Request(bundle, source, 0, 60.0, 60.0)])
