@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxkern.evaluator import Request
+from jaxkern.evaluator import Evaluator, Request
 from jaxkern.tasks import inputs, suite
 from jaxkern.tasks.recipe import HEADERS, dtype
 from jaxkern.tasks.task import launch_signature, parameter
@@ -156,6 +156,14 @@ HONEST = {
     "y[i] = 0.5f * tanhf(0.5f * x[i]) + 0.5f;",
   ),
 }
+
+
+@pytest.fixture(scope="module")
+def evaluator(tmp_path_factory):
+  """With bundles of its own: many differ in their kinds of inputs alone."""
+  cache = tmp_path_factory.mktemp("cache")
+  with Evaluator(device="cpu", cache_dir=cache) as evaluator:
+    yield evaluator
 
 
 def judge(evaluator, task, source):
