@@ -70,7 +70,8 @@ def test_wrong_way_round_would_be_found(tmp_path):
   source = task.baselines["vendor"].source.replace("n, m, k,", "m, n, k,")
   with Evaluator("cpu", cache_dir=tmp_path) as evaluator:
     request = Request(task, with_our_libraries(source), rules=False)
-    assert evaluator.evaluate([request])[0].status != "ok"
+    (result,) = evaluator.evaluate([request])
+  assert result.status in ("wrong_answer", "launch_error", "runtime_error")
 
 
 def test_vendor_baseline_is_left_out_on_the_cpu_device(tmp_path):
