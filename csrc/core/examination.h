@@ -9,8 +9,9 @@ inline constexpr char kJobFile[] = "job.json";   ///< JobText, see protocol.h
 inline constexpr char kInputsFile[] = "inputs";  ///< laid out as the job says
 inline constexpr char kLibraryFile[] = "kernel.so";
 
-/// Written by the worker: for each array of each case, before the case runs,
-/// one line with the case, the argument and the address, as decimal numbers.
+/// Written by the worker: empty once it has its device and before it loads the
+/// library; then for each array of each case, before the case runs, one line
+/// with the case, the argument and the address, as decimal numbers.
 inline constexpr char kArraysFile[] = "arrays";
 
 }  // namespace jaxkern

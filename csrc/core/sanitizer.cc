@@ -25,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 constexpr char kLog[] = "log";
 // The worker's files are copies; the smallest case is examined in any case.
 constexpr size_t kMostInputs = size_t{256} << 20;
+constexpr double kTrialTimeout = 30;
 constexpr size_t kMostText = size_t{1} << 20;
 // A context, instrumentation and a launch: less is not worth starting.
 constexpr double kLeastSeconds = 1;
@@ -167,8 +168,25 @@ Sanitizer::Sanitizer(std::string tool, std::string compiler, WorkerSpec spec,
       guard_(guard),
       cancel_(cancel) {}
 
+bool Sanitizer::Starts() {
+  if (std::exchange(tried_, true)) return starts_;
+  std::string directory = scratch_ + "/examine-XXXXXX";
+  if (mkdtemp(directory.data()) == nullptr) return false;
+  const std::string arrays = directory + "/" + kArraysFile;
+  for (const bool confined : {true, false}) {
+    confined_ = confined;
+    RunTool("memcheck", directory, kTrialTimeout);
+    std::error_code missing;
+    starts_ = std::filesystem::exists(arrays, missing);
+    if (starts_) break;
+  }
+  RemoveTree(directory);
+  return starts_;
+}
+
 std::string Sanitizer::Examine(const Request& request, const Problem& problem,
                                Status status, double seconds) {
+  if (!Starts()) return "";
   try {
     if (!builder_) {
       builder_ = std::make_unique<Builder>(MakeLinesToolchain(compiler_),
@@ -232,7 +250,7 @@ std::string Sanitizer::RunTool(const std::string& name,
       {worker, device, "--examine=" + std::to_string(seconds * kTargetShare)});
   command.directory = directory;
   command.environment.push_back("TMPDIR=" + directory);
-  const Fd ruleset = MakeRuleset(Access(command, directory));
+  const Fd ruleset = confined_ ? MakeRuleset(Access(command, directory)) : Fd();
   command.ruleset = ruleset.get();
   Run(command, seconds, 1 << 16, cancel_);
   return ReadText(directory + "/" + kLog);

@@ -42,6 +42,9 @@ class Sanitizer {
                       Status status, double seconds);
 
  private:
+  /// Whether the tool can start a worker at all. Tried once, if it can under
+  /// Landlock, with no candidate; nothing that one does can change the answer.
+  bool Starts();
   std::string RunTool(const std::string& name, const std::string& directory,
                       double seconds) const;
 
@@ -51,6 +54,7 @@ class Sanitizer {
   const std::string scratch_;
   const int guard_, cancel_;
   std::unique_ptr<Builder> builder_;  // made when first needed
+  bool tried_ = false, starts_ = false, confined_ = false;
 };
 
 }  // namespace jaxkern

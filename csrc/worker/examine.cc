@@ -46,11 +46,13 @@ bool RunCase(Device* device, Entry entry, Arguments* arguments) {
 }  // namespace
 
 int ExamineJob(Device* device, const std::string& directory) {
+  std::ofstream(directory + "/" + kArraysFile).close();
+  Fd code(open((directory + "/" + kLibraryFile).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!code) return 1;
   const Job job = ParseJob(ReadText(directory + "/" + kJobFile));
   const Fd inputs(open((directory + "/" + kInputsFile).c_str(), O_RDONLY));
   const Mapping mapped(inputs.get(), job.input_bytes, /*writable=*/false);
-  Fd code(open((directory + "/" + kLibraryFile).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!code || mapped.bytes != job.input_bytes) return 1;
+  if (mapped.bytes != job.input_bytes) return 1;
   const Library library(*device, std::move(code));
   if (library.entry() == nullptr) return 1;
   std::vector<std::unique_ptr<Arguments>> all;

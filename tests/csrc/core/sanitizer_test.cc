@@ -36,6 +36,9 @@ while true; do
   shift
 done
 (: >&3) 2> /dev/null && descriptor=yes
+)sh";
+
+const char kRun[] = R"sh(
 "$@"
 last=$(tail -n 1 arrays)
 say() { echo "========= $*" >> "$log"; }
@@ -43,10 +46,11 @@ say COMPUTE-SANITIZER
 )sh";
 
 struct Bench {
-  /// A script that goes on like this.
-  explicit Bench(const std::string& script) {
+  /// A script that goes on like this, and perhaps does that before.
+  explicit Bench(const std::string& script, const std::string& before = "") {
     WriteScaleBundle(bundle);
-    const std::string path = tool.Write("compute-sanitizer", kScript + script);
+    const std::string path =
+        tool.Write("compute-sanitizer", kScript + before + kRun + script);
     chmod(path.c_str(), 0700);
     setenv("JAXKERN_TEST_SANITIZER", path.c_str(), 1);
     Options options;
@@ -153,8 +157,19 @@ say "descriptor ${descriptor:-no}, elsewhere ${outside:-no}, in $TMPDIR/x"
   if (jaxkern::MakeRuleset({})) CHECK_HAS(said, "elsewhere no, in x");
 }
 
+TEST(AToolThatDoesNotStartUnderLandlockRunsWithout) {
+  Bench bench("say \"elsewhere: $outside\"",
+              "touch \"$0.touched\" || exit 1\noutside=written\n");
+  CHECK_HAS(bench.Diagnose("return 700;"), "kernel.cc: elsewhere: written");
+}
+
+TEST(AToolThatNeverStartsIsNoDiagnosis) {
+  Bench bench("say 'Nothing ran'", "exit 1\n");
+  CHECK_EQ(bench.Diagnose("return 700;"), "");
+}
+
 TEST(AToolThatHangsEndsInTime) {
-  Bench bench("say 'Before the end'; sleep 1000");
+  Bench bench("say 'Before the end'; [ -z \"$last\" ] || sleep 1000");
   const auto start = std::chrono::steady_clock::now();
   CHECK_HAS(bench.Diagnose("return 700;", /*run_timeout_s=*/4),
             "Before the end");
