@@ -161,6 +161,20 @@ std::string FaultOf(const Problem& problem, const Report& report,
   return "";
 }
 
+/// Autotuning, plans and workspaces are a grey zone: the task's to refuse.
+void CheckPreparation(const Problem& problem, const Case& c,
+                      const Timing& timing, Result* result) {
+  if (problem.preparation != "refused" || timing.work < 0 ||
+      timing.first_work <= timing.work) {
+    return;
+  }
+  Cheating("prepares",
+           "the first launch ran " + std::to_string(timing.first_work) +
+               " kernels, memsets and copies, timed ones " +
+               std::to_string(timing.work) + "; this task refuses preparation",
+           c, result);
+}
+
 BaselineTimes TimesOf(const Report& report, size_t baseline) {
   BaselineTimes times;
   std::vector<Race> races;
@@ -178,10 +192,12 @@ BaselineTimes TimesOf(const Report& report, size_t baseline) {
 
 void SetTimes(const Problem& problem, const Report& report, Result* result) {
   for (const Timing& timing : report.timings) {
+    result->first_call_us += timing.first_us;
     result->times_us.insert(result->times_us.end(), timing.times_us.begin(),
                             timing.times_us.end());
   }
   if (report.timings.empty()) return;
+  result->preparation = problem.preparation;
   for (const auto& [name, note] : report.notes) {
     result->baselines[name].note = note;
   }
@@ -226,6 +242,9 @@ void CheckTiming(const Problem& problem, const Report& report, Result* result) {
     CheckOutputs(problem, report, timing, result);
     if (result->status == Status::kOk) CheckMemory(c, report, timing, result);
     if (result->status == Status::kOk) CheckFloor(c, report, timing, result);
+    if (result->status == Status::kOk) {
+      CheckPreparation(problem, c, timing, result);
+    }
     if (result->status != Status::kOk) return;
   }
   SetTimes(problem, report, result);

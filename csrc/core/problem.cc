@@ -385,6 +385,12 @@ std::shared_ptr<const Problem> ReadProblem(const std::string& directory) {
   ReadInputs(blocks.inputs, problem.get());
   ReadExpected(blocks.expected, problem.get());
   problem->baselines = ReadBaselines(top, directory);
+  if (parsed.contains("preparation")) {
+    problem->preparation = top.At("preparation").String();
+    if (problem->preparation != "free" && problem->preparation != "refused") {
+      top.At("preparation").Fail("\"free\" or \"refused\"");
+    }
+  }
   std::string texts = text;
   for (const Baseline& baseline : problem->baselines) texts += baseline.source;
   problem->hash = HashOf(texts, *problem);

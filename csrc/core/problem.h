@@ -73,7 +73,10 @@ struct Problem {
   std::vector<Argument> arguments;
   std::vector<Case> cases;
   std::vector<Baseline> baselines;  ///< the first one is what speedup means
-  std::string hash;                 ///< 16 hex digits over all that was read
+  /// Of work that the first launch does for all later ones: "free", not timed
+  /// but told, or "refused".
+  std::string preparation = "free";
+  std::string hash;  ///< 16 hex digits over all that was read
   Mapping expected;  ///< the outputs of all cases, in this process alone
   Fd input_memory;   ///< the inputs of all cases, sealed
   Mapping inputs;    ///< the same, mapped here

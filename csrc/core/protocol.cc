@@ -134,9 +134,10 @@ JobCase ParseCase(const json& parsed) {
 }
 
 json ToJson(const Timing& timing) {
-  return {timing.index,     timing.first_launch, timing.batch,
-          timing.times_us,  timing.baselines_us, timing.kept,
-          timing.read_limit};
+  return {timing.index,      timing.first_launch, timing.batch,
+          timing.times_us,   timing.baselines_us, timing.kept,
+          timing.read_limit, timing.first_us,     timing.first_work,
+          timing.work};
 }
 
 Timing ParseTiming(const json& parsed) {
@@ -148,6 +149,9 @@ Timing ParseTiming(const json& parsed) {
   timing.baselines_us = parsed.at(4).get<std::vector<std::vector<double>>>();
   timing.kept = parsed.at(5).get<std::vector<int>>();
   timing.read_limit = parsed.at(6);
+  timing.first_us = parsed.at(7);
+  timing.first_work = parsed.at(8);
+  timing.work = parsed.at(9);
   return timing;
 }
 

@@ -93,6 +93,10 @@ struct Timing {
   std::vector<std::vector<double>> baselines_us;
   std::vector<int> kept;  ///< the launch in each slot, from the second slot on
   double read_limit = 0;  ///< bytes per microsecond, see Device::ReadLimit
+  double first_us = 0;    ///< of the checked launch, on the wall clock
+  /// Kernels, memsets and device copies of the checked launch, and of the timed
+  /// one that had most; -1: unknown.
+  int64_t first_work = -1, work = -1;
 };
 
 struct Event {

@@ -138,7 +138,7 @@ Replay ReadReplay(const json& object) {
   Read(object, "flush", &request.flush);
   Read(object, "fresh_process", &request.fresh_process);
   Read(object, "diagnose", &request.diagnose);
-  Read(object, "rules", &request.rules);
+  if (object.contains("rules")) Read(object, "rules", &request.rules);
   Read(object, "compile_timeout_s", &request.compile_timeout_s);
   Read(object, "run_timeout_s", &request.run_timeout_s);
   Read(object, "device", &replay.device);
@@ -215,6 +215,8 @@ std::string ToJson(const Result& result) {
       {"mismatches", result.mismatches},
       {"launches_compared", result.launches_compared},
       {"times_us", result.times_us},
+      {"preparation", result.preparation},
+      {"first_call_us", result.first_call_us},
       {"baseline_us", result.baseline_us},
       {"speedup", result.speedup},
       {"speedup_low", result.speedup_low},
@@ -257,6 +259,10 @@ Result FromJson(const std::string& text) {
   Read(object, "evidence", &result.evidence);
   Read(object, "launches_compared", &result.launches_compared);
   Read(object, "times_us", &result.times_us);
+  if (object.contains("preparation")) {  // absent in results of before
+    Read(object, "preparation", &result.preparation);
+    Read(object, "first_call_us", &result.first_call_us);
+  }
   Read(object, "baseline_us", &result.baseline_us);
   Read(object, "speedup", &result.speedup);
   Read(object, "speedup_low", &result.speedup_low);

@@ -171,6 +171,8 @@ void BindResult(py::module_* m) {
       .def_readonly("mismatches", &Result::mismatches)
       .def_readonly("launches_compared", &Result::launches_compared)
       .def_readonly("times_us", &Result::times_us)
+      .def_readonly("preparation", &Result::preparation)
+      .def_readonly("first_call_us", &Result::first_call_us)
       .def_readonly("baseline_us", &Result::baseline_us)
       .def_readonly("speedup", &Result::speedup)
       .def_readonly("speedup_low", &Result::speedup_low)

@@ -147,6 +147,7 @@ void CaseTimer::Report(std::vector<Contestant>* contestants,
   timing->times_us = contestants->front().times_us;
   timing->kept = kept_;
   timing->read_limit = context_.device->ReadLimit();
+  timing->work = work_;
 }
 
 /// Launches that are not timed, and how many shall make one sample.
@@ -221,6 +222,7 @@ Event CaseTimer::Measure(Contestant* contestant, Mode mode, bool keep,
   if (event.status == Status::kOk) {
     event = AfterBatch(*contestant, *measured, kept);
   }
+  if (keep) work_ = std::max(work_, measured->work / contestant->batch);
   event.baseline = contestant->baseline;
   return event;
 }

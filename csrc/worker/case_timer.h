@@ -3,6 +3,7 @@
 #define JAXKERN_WORKER_CASE_TIMER_H_
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -72,6 +73,7 @@ class CaseTimer {
   int seen_ = 0;           // launches that could have been kept
   std::vector<int> kept_;  // launches, by slot
   int first_launch_;
+  int64_t work_ = -1;  // of the timed launches, the most
 };
 
 }  // namespace jaxkern

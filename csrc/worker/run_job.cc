@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "core/memory_file.h"
 #include "core/schedule.h"
@@ -36,6 +37,7 @@ class JobRun {
   JobRun(const JobContext& context, int threads)
       : context_(context),
         threads_(threads),
+        first_(context.job.cases.size()),
         deadline_(After(context.job.timeout_s)) {}
 
   /// Every case once; what it leaves goes into the case's first slot.
@@ -64,6 +66,8 @@ class JobRun {
                     After(left * kTimingShare / static_cast<double>(rounds--)),
                     &times.timing);
       if (event.status != Status::kOk) return event;
+      times.timing.first_us = first_[i].wall_us;
+      times.timing.first_work = first_[i].work;
       SendEvent(context_.channel, times);
     }
     return Event();
@@ -100,6 +104,7 @@ class JobRun {
     error = context_.device->Measure(batch, Mode(), &measured);
     const Event event = Judge(error, measured);
     if (event.status != Status::kOk) return event;
+    first_[index] = measured;
     return AfterCheck(arguments, measured, slot);
   }
 
@@ -127,7 +132,8 @@ class JobRun {
   }
 
   const JobContext& context_;
-  const int threads_;  // before the candidate was loaded
+  const int threads_;               // before the candidate was loaded
+  std::vector<Measurement> first_;  // the checked launches, by case
   const Clock::time_point deadline_;
 };
 

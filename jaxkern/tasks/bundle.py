@@ -73,6 +73,7 @@ def _write_files(task: Task, directory: pathlib.Path, seed: int) -> None:
     "seed": seed,
     "arguments": [a._asdict() for a in task.arguments],
     "cases": cases,
+    "preparation": task.preparation,
     "baseline": "baseline.cu",
     "baselines": [
       {

@@ -123,3 +123,26 @@ def test_without_rules_a_cheat_is_what_a_naive_harness_takes_it_for(
     )
     assert (raw.status, raw.rule) == ("ok", "")
     assert filtered.status == "cheating" and filtered.rule
+
+
+def test_what_a_first_call_prepares_is_the_tasks_to_refuse(evaluator, task):
+  tuned = KERNEL.replace(
+    "  scale<<<",
+    "  static int calls = 0;\n"
+    "  for (int k = 0; k < 3 && calls < 3; ++k)\n"
+    "    scale<<<(n + 31) / 32, 32, 0, stream>>>(x, y, n, a);\n"
+    "  ++calls;\n  scale<<<",
+  )
+  refusing = task._replace(preparation="refused")
+  free, refused, plain = evaluator.evaluate(
+    [
+      Request(task, tuned, repetitions=12),
+      Request(refusing, tuned, repetitions=12),
+      Request(refusing, KERNEL, repetitions=12),
+    ]
+  )
+  assert (free.status, free.preparation) == ("ok", "free")
+  assert free.first_call_us > 0
+  assert (refused.status, refused.rule) == ("cheating", "prepares")
+  assert "first launch ran 4 kernels" in refused.evidence
+  assert (plain.status, plain.preparation) == ("ok", "refused")

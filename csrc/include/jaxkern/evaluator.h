@@ -118,6 +118,10 @@ struct Result {
   std::string evidence;          ///< of kCheating: what shows it
   int launches_compared = 0;     ///< whose outputs were compared
   std::vector<double> times_us;  ///< raw samples of the timed cases, in order
+  /// What the task says of work that a first launch does for later ones: "free"
+  /// (it is not in times_us) or "refused"; "" if untimed.
+  std::string preparation;
+  double first_call_us = 0;  ///< the timed cases' first launches, wall clock
   /// Medians of the problem's first baseline, added up over the timed cases; 0:
   /// none, or it took no part.
   double baseline_us = 0;

@@ -53,6 +53,7 @@ class FakeDevice final : public Device {
                       Measurement* measured) override {
     *measured = {};
     measured->wall_us = 20;
+    measured->work = 0;
     for (void** arguments : batch.arguments) {
       launch = {};
       launch.device_us = 2;
@@ -70,11 +71,11 @@ class FakeDevice final : public Device {
       if (returned != 0) measured->returned = returned;
       measured->device_us += launch.device_us;
       measured->unjoined += launch.unjoined;
+      measured->work += launch.work;
       if (mode.queue_ahead) continue;
       measured->wall_us += launch.wall_us;
       measured->late_us += launch.late_us;
       measured->host_us += launch.host_us;
-      measured->work = launch.work;
     }
     for (const Readback& s : batch.snapshots) {
       std::memcpy(s.to, s.from, s.bytes);

@@ -35,11 +35,14 @@ Result MakeResult() {
   result.replay.request.flush = false;
   result.replay.request.fresh_process = true;
   result.replay.request.diagnose = true;
+  result.replay.request.rules = false;
   result.replay.request.run_timeout_s = 0.5;
   result.replay.problem_hash = "0123456789abcdef";
   result.replay.device = "cpu";
   result.replay.environment = "somewhere";
   result.times_us = {1.25, 1e9};
+  result.preparation = "refused";
+  result.first_call_us = 12.5;
   result.baseline_us = 3;
   result.speedup = 1.0 / 3;
   result.baselines["naive"] = {3, 1.0 / 3, 0.25, 0.5, ""};
@@ -97,6 +100,8 @@ TEST(OlderResultsAreRead) {
   json object = json::parse(ToJson(MakeResult()));
   object.erase("baselines");
   object.erase("clocks");
+  object.erase("preparation");
+  object["replay"].erase("rules");
   const Result result = FromJson(object.dump());
   CHECK(result.baselines.empty() && !result.clocks);
   CHECK_EQ(result.speedup, 1.0 / 3);

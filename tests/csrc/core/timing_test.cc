@@ -1,6 +1,7 @@
 // What the protocol of checked and timed launches finds out, and what it leaves
 // in peace: every cheat with an honest kernel that looks like it.
 #include <chrono>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "bundle.h"
@@ -63,6 +64,29 @@ TEST(WritingPastTheEndInATimedLaunchIsFoundToo) {
 TEST(WritingTheLastElementIsNotPastTheEnd) {
   Variants f;
   CheckHonest(f.Time(f.Kernel("", "  y[n - 1] = a * x[n - 1];")));
+}
+
+TEST(PreparationIsFreeOrRefusedAsTheTaskSays) {
+  Variants f;
+  const std::string prepares = f.Kernel(
+      "  static bool prepared = false;\n"
+      "  if (n == 3 && !prepared) {\n"
+      "    fake(\"work\", 3); fake(\"wall\", 500); prepared = true;\n  }");
+  Result result = f.Time(prepares);
+  CheckHonest(result);
+  CHECK_EQ(result.preparation, "free");
+  CHECK_EQ(result.first_call_us, 520.0);
+
+  std::ifstream file(f.bundle.path() + "/problem.json");
+  nlohmann::json problem = nlohmann::json::parse(file);
+  problem["preparation"] = "refused";
+  f.bundle.Write("problem.json", problem.dump());
+  CheckCheat(
+      f.Time(prepares), "prepares",
+      "the first launch ran 3 kernels, memsets and copies, timed ones 1");
+  result = f.Time(f.Kernel(""));
+  CheckHonest(result);
+  CHECK_EQ(result.preparation, "refused");
 }
 
 TEST(SkippingWorkInLaterCallsIsCheating) {
