@@ -63,7 +63,9 @@ class Toolchain {
 
   /// Looks for libraries by the names that bundles use, e.g. "cublas".
   virtual Libraries FindLibraries(const std::vector<std::string>& names) const {
-    return {names.empty() ? "" : "no " + names[0] + " for this device", {}, {}};
+    return {names.empty() ? "" : "needs " + names[0] + ": none for this device",
+            {},
+            {}};
   }
 
   /// The state of the device that a worker described; nothing if it cannot be

@@ -11,19 +11,28 @@ constexpr double kLeastTimeout = 120;
 
 }  // namespace
 
-std::vector<BuiltBaseline> BaselineBuilder::Make(const Problem& problem,
-                                                 double timeout_s) {
-  std::vector<BuiltBaseline> built;
-  for (const Baseline& baseline : problem.baselines) {
-    built.push_back(
-        MakeOne(problem, baseline, std::max(timeout_s, kLeastTimeout)));
+BuiltBaselines BaselineBuilder::Make(const Problem& problem, double timeout_s) {
+  std::shared_ptr<Entry> entry;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::shared_ptr<Entry>& known = entries_[problem.hash];
+    if (!known) known = std::make_shared<Entry>();
+    entry = known;
   }
+  const std::lock_guard<std::mutex> lock(entry->mutex);
+  if (BuiltBaselines built = entry->built.lock()) return built;
+  auto built = std::make_shared<std::vector<BuiltBaseline>>();
+  for (const Baseline& baseline : problem.baselines) {
+    built->push_back(MakeOne(problem, baseline,
+                             std::max(timeout_s, kLeastTimeout), entry.get()));
+  }
+  entry->built = built;
   return built;
 }
 
 BuiltBaseline BaselineBuilder::MakeOne(const Problem& problem,
                                        const Baseline& baseline,
-                                       double timeout_s) {
+                                       double timeout_s, Entry* entry) {
   BuiltBaseline built;
   built.name = baseline.name;
   built.calls_libraries = !baseline.libraries.empty();
@@ -33,21 +42,17 @@ BuiltBaseline BaselineBuilder::MakeOne(const Problem& problem,
   }
   built.note = libraries.missing;
   if (!built.note.empty()) return built;
-  const std::string key = problem.hash + " " + baseline.name;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = slow_.find(key);
-    if (found != slow_.end()) built.note = found->second;
-    if (!built.note.empty()) return built;
-  }
+  const auto failed = entry->notes.find(baseline.name);
+  if (failed != entry->notes.end()) built.note = failed->second;
+  if (!built.note.empty()) return built;
   Build build = builder_->MakeBaseline(baseline, libraries, problem, timeout_s);
   built.library = std::move(build.library);
   built.needs = std::move(libraries.files);
   if (build.status == Status::kOk) return built;
   built.note = "does not build: " + build.log.substr(0, build.log.find('\n'));
-  if (build.status == Status::kTimeout) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    slow_[key] = built.note;
+  // Not all of these are in the cache; ours may pass.
+  if (build.status != Status::kInfraError) {
+    entry->notes[baseline.name] = built.note;
   }
   return built;
 }

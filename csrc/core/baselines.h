@@ -3,6 +3,7 @@
 #define JAXKERN_CORE_BASELINES_H_
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ struct BuiltBaseline {
   bool calls_libraries = false;
 };
 
+/// Shared by all who wait for a worker: each library is a descriptor.
+using BuiltBaselines = std::shared_ptr<const std::vector<BuiltBaseline>>;
+
 /// Builds them, each when it is first asked for. Thread safe.
 class BaselineBuilder {
  public:
@@ -29,15 +33,22 @@ class BaselineBuilder {
 
   /// All of a problem's, in its order. A baseline that cannot be built here is
   /// nobody's fault: it has a note.
-  std::vector<BuiltBaseline> Make(const Problem& problem, double timeout_s);
+  BuiltBaselines Make(const Problem& problem, double timeout_s);
 
  private:
+  /// Of one problem. Who comes second waits for what the first one builds.
+  struct Entry {
+    std::mutex mutex;
+    std::weak_ptr<const std::vector<BuiltBaseline>> built;
+    std::map<std::string, std::string> notes;  // by name, of those that failed
+  };
+
   BuiltBaseline MakeOne(const Problem& problem, const Baseline& baseline,
-                        double timeout_s);
+                        double timeout_s, Entry* entry);
 
   Builder* builder_;
   std::mutex mutex_;
-  std::map<std::string, std::string> slow_;  // what no cache remembers: notes
+  std::map<std::string, std::shared_ptr<Entry>> entries_;  // by hash
 };
 
 }  // namespace jaxkern

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -231,10 +232,16 @@ void CheckTiming(const Problem& problem, const Report& report, Result* result) {
     result->log = "the kernel broke the worker's channel\n";
     return;
   }
+  std::set<int> seen;
   for (const Timing& timing : report.timings) {
-    if (!IsPossible(timing, report)) {
-      Cheating("forged_report", "the worker's account of its times cannot be",
-               problem.cases[0], result);
+    if (!IsPossible(timing, report) || !seen.insert(timing.index).second) {
+      const std::string why = "the worker's account of its times cannot be";
+      if (report.job.rules) {
+        Cheating("forged_report", why, problem.cases[0], result);
+      } else {
+        result->status = Status::kRuntimeError;
+        result->log = why + "\n";
+      }
       return;
     }
     if (!report.job.rules) continue;

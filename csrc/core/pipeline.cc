@@ -289,7 +289,7 @@ void Pipeline::RunTask(const TaskPtr& task, Runner* runner) {
   RunRequest run;
   run.problem = task->problem.get();
   run.library = task->build.library.get();
-  run.baselines = &task->baselines;
+  run.baselines = task->baselines.get();
   run.options.seed = task->seed;
   run.options.repetitions = task->request.repetitions;
   run.options.flush = task->request.flush;
@@ -354,12 +354,10 @@ void Pipeline::DiagnoseTask(const TaskPtr& task) {
   }
 }
 
-/// Nothing else is timed meanwhile.
 void Pipeline::ExamineTask(const TaskPtr& task) {
-  const DeviceLock alone(worker_.device, cancel_.get());
   const std::string found =
       sanitizer_.Examine(task->result.replay.request, *task->problem,
-                         task->result.status, task->examine_s);
+                         task->result.status, worker_.device, task->examine_s);
   if (!found.empty()) task->result.diagnosis = found;
 }
 
@@ -405,7 +403,8 @@ std::string Pipeline::Describe() const {
   return worker_.device + "; " + builder_.toolchain().Describe() + "; cache " +
          cache_.directory() + "; sandbox: " + worker_.sandbox +
          (builder_.sandboxed() ? "; compilers: files" : "; compilers: none") +
-         (sanitizer.empty() ? "" : "; compute-sanitizer " + sanitizer);
+         (sanitizer.empty() ? "" : "; compute-sanitizer " + sanitizer) +
+         (sanitizer_.unconfined() ? " (starts without Landlock only)" : "");
 }
 
 }  // namespace jaxkern

@@ -34,7 +34,7 @@ struct Task {
   uint64_t seed = 0;  // the request's, or fresh
   std::chrono::steady_clock::time_point queued;
   Build build;
-  std::vector<BuiltBaseline> baselines;
+  BuiltBaselines baselines;
   Report report;
   Result result;
   bool undiagnosed = false;  ///< has a result, but for its diagnosis

@@ -66,7 +66,7 @@ struct Baseline {
   std::vector<std::string> libraries;  ///< that it calls, e.g. "cublas"
 };
 
-inline constexpr size_t kMostBaselines = 16;
+inline constexpr size_t kMostBaselines = 8;
 
 struct Problem {
   std::string name;

@@ -224,6 +224,7 @@ void Runner::DescribeBaselineFailure(const RunRequest& run, int index,
   const auto i = static_cast<size_t>(index);
   const std::string name = i < baselines.size() ? baselines[i].name : "";
   report->status = Status::kInfraError;
+  report->rule = report->evidence = "";
   report->lost_baseline = !prepared;
   if (!prepared) {
     deadly_[BaselineKey(run, name)] =

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/device_lock.h"
 #include "core/examination.h"
 #include "core/inspect.h"
 #include "core/protocol.h"
@@ -168,8 +169,9 @@ Sanitizer::Sanitizer(std::string tool, std::string compiler, WorkerSpec spec,
       guard_(guard),
       cancel_(cancel) {}
 
-bool Sanitizer::Starts() {
+bool Sanitizer::Starts(const std::string& device) {
   if (std::exchange(tried_, true)) return starts_;
+  const DeviceLock alone(device, cancel_);
   std::string directory = scratch_ + "/examine-XXXXXX";
   if (mkdtemp(directory.data()) == nullptr) return false;
   const std::string arrays = directory + "/" + kArraysFile;
@@ -180,13 +182,15 @@ bool Sanitizer::Starts() {
     starts_ = std::filesystem::exists(arrays, missing);
     if (starts_) break;
   }
+  unconfined_ = starts_ && !confined_;
   RemoveTree(directory);
   return starts_;
 }
 
 std::string Sanitizer::Examine(const Request& request, const Problem& problem,
-                               Status status, double seconds) {
-  if (!Starts()) return "";
+                               Status status, const std::string& device,
+                               double seconds) {
+  if (!Starts(device)) return "";
   try {
     if (!builder_) {
       builder_ = std::make_unique<Builder>(MakeLinesToolchain(compiler_),
@@ -205,6 +209,7 @@ std::string Sanitizer::Examine(const Request& request, const Problem& problem,
   std::string found;
   if (WriteLibrary(build.library.get(), directory) &&
       WriteJob(selected, problem.inputs.data, directory)) {
+    const DeviceLock alone(device, cancel_);
     const auto start = Clock::now();
     const std::vector<std::string> tools = SanitizerTools(status);
     for (size_t i = 0; i < tools.size() && found.empty(); ++i) {

@@ -4,6 +4,7 @@
 #ifndef JAXKERN_CORE_SANITIZER_H_
 #define JAXKERN_CORE_SANITIZER_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,16 +36,20 @@ class Sanitizer {
 
   bool usable() const { return !tool_.empty(); }
 
+  /// The tool was tried, and starts without Landlock only.
+  bool unconfined() const { return unconfined_; }
+
   /// One line, "" if nothing was found within so many seconds, the compiler's
-  /// not counted. `request` has the seed that the candidate was run with. For
-  /// one thread, that outlives what it starts.
+  /// not counted. `request` has the seed that the candidate was run with. While
+  /// the tool runs nothing is timed on `device`. For one thread, that outlives
+  /// what it starts.
   std::string Examine(const Request& request, const Problem& problem,
-                      Status status, double seconds);
+                      Status status, const std::string& device, double seconds);
 
  private:
   /// Whether the tool can start a worker at all. Tried once, if it can under
   /// Landlock, with no candidate; nothing that one does can change the answer.
-  bool Starts();
+  bool Starts(const std::string& device);
   std::string RunTool(const std::string& name, const std::string& directory,
                       double seconds) const;
 
@@ -55,6 +60,7 @@ class Sanitizer {
   const int guard_, cancel_;
   std::unique_ptr<Builder> builder_;  // made when first needed
   bool tried_ = false, starts_ = false, confined_ = false;
+  std::atomic<bool> unconfined_{false};
 };
 
 }  // namespace jaxkern

@@ -172,6 +172,7 @@ bool Arguments::HasOutput() const {
 }
 
 DeviceError Arguments::CheckZones(std::string* overrun) const {
+  if (zone_ == 0) return {};
   static const std::vector<char> untouched(kZone, static_cast<char>(kZoneByte));
   std::vector<char> zone(kZone);
   for (size_t i = 0; i < blocks_.size(); ++i) {

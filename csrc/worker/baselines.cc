@@ -50,7 +50,7 @@ Event Baselines::PrepareOne(const JobBaseline& baseline, Fd memory,
   }
   auto library = std::make_unique<Library>(*device_, std::move(memory));
   if (library->entry() == nullptr) {
-    *note = library->error();
+    *note = library->error().empty() ? "has no launch" : library->error();
     return Event();
   }
   for (const JobCase& c : job_.cases) {

@@ -172,6 +172,7 @@ Event CaseTimer::WarmUp(Contestant* contestant) {
 }
 
 Event CaseTimer::Turn(Contestant* contestant, int samples, Time until) {
+  Announce(context_.channel, static_cast<int>(index_), contestant->baseline);
   for (int i = 0; i < samples; ++i) {
     if (i > 0 && Clock::now() > until) break;
     Measurement measured;
@@ -218,6 +219,10 @@ Event CaseTimer::Measure(Contestant* contestant, Mode mode, bool keep,
   }
   contestant->launched += contestant->batch;
   const DeviceError error = context_.device->Measure(batch, mode, measured);
+  if (contestant->baseline >= 0) {  // the rules are for candidates
+    measured->unjoined = 0;
+    measured->host_writes.clear();
+  }
   Event event = Judge(error, *measured);
   if (event.status == Status::kOk) {
     event = AfterBatch(*contestant, *measured, kept);

@@ -87,7 +87,7 @@ def test_vendor_baseline_is_left_out_on_the_cpu_device(tmp_path):
     "speedup": 0,
     "speedup_low": 0,
     "speedup_high": 0,
-    "note": "no cublas for this device",
+    "note": "needs cublas: none for this device",
   }
   naive = result.baselines["naive"]
   assert naive["us"] == result.baseline_us > 0
