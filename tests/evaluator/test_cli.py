@@ -62,6 +62,8 @@ def test_one_json_object_per_kernel_in_order(bundle, cache_dir, tmp_path):
     "evidence",
     "launches_compared",
     "times_us",
+    "preparation",
+    "first_call_us",
     "baseline_us",
     "speedup",
     "speedup_low",

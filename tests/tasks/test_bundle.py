@@ -26,6 +26,7 @@ def test_bundle_describes_the_task_and_its_cases(tmp_path):
     "seed",
     "arguments",
     "cases",
+    "preparation",
     "baseline",
     "baselines",
   }
