@@ -70,8 +70,8 @@ class Task(NamedTuple):
       evaluation includes all of them.
     probe: (kind, rng, attributes) -> (input arrays by name, (rtol, atol)).
     baselines: further ones by name, timed beside it, which is called 'naive'.
-    preparation: of work that a first launch does for later ones, e.g. autotuning:
-      'free', or 'refused' as cheating.
+    preparation: of work that a first launch does for later ones (autotuning, a
+      plan): 'free', or 'refused' as cheating.
   """
 
   name: str
