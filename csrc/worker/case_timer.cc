@@ -101,7 +101,10 @@ Event CaseTimer::Run(Entry candidate, const std::vector<Entry>& baselines,
   }
   first_launch_ = contestants[0].launched;
   event = Race(&contestants, until);
-  if (event.status == Status::kOk) event = Audit(&contestants[0]);
+  if (event.status != Status::kOk) return event;
+  // What comes now, whatever it is, is the candidate's again.
+  Announce(context_.channel, static_cast<int>(index_), /*baseline=*/-1);
+  event = Audit(&contestants[0]);
   if (event.status != Status::kOk) return event;
   timing->baselines_us.resize(baselines.size());
   Report(&contestants, timing);
