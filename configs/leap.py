@@ -47,7 +47,6 @@ def get_config(variant: str = "demo") -> ConfigDict:
       "clip_norm": 1.0,
       "weight_decay": 0.05,
       "repairs": 0.2,
-      "save_every": 25,
     }
   )
   config.rl_temperature = 1.0
@@ -80,7 +79,7 @@ def get_config(variant: str = "demo") -> ConfigDict:
     config.model.update({"width": 32, "layers": 1, "heads": 2, "kv_heads": 2})
     config.model.update({"hidden": 64, "max_new_tokens": 64})
     config.rows = 8
-    config.sft.update({"steps": 4, "rows": 4, "save_every": 2})
+    config.sft.update({"steps": 4, "rows": 4})
     config.rl.update({"steps": 2, "prompts": 2, "group_size": 2, "turns": 2})
     config.rl.update({"t_min": 1, "t_max": 2})
     config.tasks = 2

@@ -89,7 +89,6 @@ def train(
   repairs: float,
   prompt_lengths: Sequence[int],
   longest: int,
-  save_every: int,
   microbatch: int | None,
 ) -> Any:
   """Trains and returns the parameters; continues from `directory`.
@@ -130,8 +129,7 @@ def train(
       metrics.write(step, values, "sft")
       bar.update()
       bar.set_postfix(loss=f"{values['loss']:.3f}")
-      if (step + 1) % save_every == 0 or step + 1 == steps:
-        checkpoints.save(step + 1, updates.unreplicate(state))
+      checkpoints.save(step + 1, updates.unreplicate(state))
     bar.close()
   return updates.unreplicate(state).params
 
