@@ -60,7 +60,7 @@ SINKS = {
     "jax.nn.standardize({v}, axis=-1, epsilon=1e-5)",
     _MOMENTS,
     "({v} - m) / sqrtf(s / cols + 1e-5f)",
-    8,
+    16,
   ),
 }
 
