@@ -353,14 +353,6 @@ std::vector<Baseline> ReadBaselines(const Field& top,
 
 }  // namespace
 
-size_t Bytes(const Variant& variant) {
-  size_t bytes = 0;
-  for (const auto* arrays : {&variant.inputs, &variant.outputs}) {
-    for (const Array& array : *arrays) bytes += array.bytes;
-  }
-  return bytes;
-}
-
 std::shared_ptr<const Problem> ReadProblem(const std::string& directory) {
   const std::string file = directory + "/problem.json";
   const std::string text = ReadText(file);

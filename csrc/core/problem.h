@@ -42,7 +42,13 @@ struct Variant {
 };
 
 /// Of all its arrays together.
-size_t Bytes(const Variant& variant);
+inline size_t Bytes(const Variant& variant) {
+  size_t bytes = 0;
+  for (const auto* arrays : {&variant.inputs, &variant.outputs}) {
+    for (const Array& array : *arrays) bytes += array.bytes;
+  }
+  return bytes;
+}
 
 /// One set of sizes and values, with its first variant and perhaps others of
 /// the same shapes.

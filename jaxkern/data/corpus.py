@@ -115,19 +115,19 @@ def verify(
   path = pathlib.Path(path)
   path.parent.mkdir(parents=True, exist_ok=True)
   found = {(e.task, e.source): e for e in load(path)}
-  todo = [p for p in proposals if (p.task, p.source) not in found]
+  pending = [p for p in proposals if (p.task, p.source) not in found]
   with (
     open(path, "a", encoding="utf-8") as file,
     tqdm.tqdm(
       total=len(proposals),
-      initial=len(proposals) - len(todo),
+      initial=len(proposals) - len(pending),
       desc="verifying kernels",
       unit="kernel",
       disable=not progress,
     ) as bar,
   ):
-    for start in range(0, len(todo), _CHUNK):
-      chunk = todo[start : start + _CHUNK]
+    for start in range(0, len(pending), _CHUNK):
+      chunk = pending[start : start + _CHUNK]
       for example in _evaluated(chunk, evaluator):
         file.write(json.dumps(example._asdict()) + "\n")
         found[example.task, example.source] = example

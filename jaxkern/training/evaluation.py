@@ -53,7 +53,7 @@ def evaluate_policy(
   counts = {task.name: 0 for task in tasks}
   for record in records:
     counts[record["task"]] += 1
-  todo = [task for task in tasks if counts[task.name] < samples]
+  pending = [task for task in tasks if counts[task.name] < samples]
   # A task that was cut short is sampled anew, as a whole.
   records = [r for r in records if counts[r["task"]] >= samples]
   temporary = path.with_suffix(".tmp")
@@ -67,8 +67,8 @@ def evaluate_policy(
     unit="rollout",
   )
   with bar, open(path, "a", encoding="utf-8") as file:
-    for start in range(0, len(todo), together):
-      some = todo[start : start + together]
+    for start in range(0, len(pending), together):
+      some = pending[start : start + together]
       index = next(i for i, t in enumerate(tasks) if t.name == some[0].name)
       key = jax.random.fold_in(jax.random.key(seed), index)
       groups, _ = collect.collect(

@@ -63,13 +63,7 @@ def train(
   loss = updates.reinforce(
     eps_low=eps_low, eps_high=eps_high, kl=kl, length=length
   )
-  update = updates.make_update(
-    sampler.policy,
-    optimizer,
-    loss,
-    temperature=sampler.temperature,
-    microbatch=microbatch,
-  )
+  update = _make_update(sampler, optimizer, loss, microbatch)
   devices = jax.local_device_count()
   began = time.monotonic()
   with Checkpoints(directory) as checkpoints:
@@ -106,6 +100,17 @@ def train(
       left = (time.monotonic() - began) / (step + 1 - start)
       say(_line(step, steps, values, turns, left * (steps - step - 1)))
   return updates.unreplicate(state).params
+
+
+def _make_update(sampler: Sampler, optimizer, loss, microbatch: int | None):
+  """The pmapped update at the temperature of the rollouts."""
+  return updates.make_update(
+    sampler.policy,
+    optimizer,
+    loss,
+    temperature=sampler.temperature,
+    microbatch=microbatch,
+  )
 
 
 def credited_turns(
