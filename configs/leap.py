@@ -41,7 +41,8 @@ def get_config(variant: str = "demo") -> ConfigDict:
   )
   config.sft = ConfigDict(
     {
-      "steps": 560,
+      "steps": 64,
+      "minibatches": 8,
       "rows": 24,
       "learning_rate": 5e-3,
       "clip_norm": 1.0,
@@ -52,7 +53,7 @@ def get_config(variant: str = "demo") -> ConfigDict:
   config.rl_temperature = 1.0
   config.rl = ConfigDict(
     {
-      "steps": 16,
+      "steps": 15,
       "prompts": 32,
       "group_size": 8,
       "turns": 3,
@@ -79,7 +80,7 @@ def get_config(variant: str = "demo") -> ConfigDict:
     config.model.update({"width": 32, "layers": 1, "heads": 2, "kv_heads": 2})
     config.model.update({"hidden": 64, "max_new_tokens": 64})
     config.rows = 8
-    config.sft.update({"steps": 4, "rows": 4})
+    config.sft.update({"steps": 2, "minibatches": 2, "rows": 4})
     config.rl.update({"steps": 2, "prompts": 2, "group_size": 2, "turns": 2})
     config.rl.update({"t_min": 1, "t_max": 2})
     config.tasks = 2

@@ -82,6 +82,7 @@ def train(
   *,
   seed: int,
   steps: int,
+  minibatches: int,
   rows: int,
   learning_rate: float,
   clip_norm: float,
@@ -93,15 +94,20 @@ def train(
 ) -> Any:
   """Trains and returns the parameters; continues from `directory`.
 
-  A batch holds rows of one kind and of similar length, so that little of it is
-  padding: `repairs` is the share of batches that show a broken attempt. Batch k
-  is a function of (seed, k), and the learning rate falls to a tenth along a
-  cosine.
+  A step is `minibatches` updates, and the state after it is on disk before the
+  next begins; what it draws is a function of (seed, step). The learning rate
+  falls to a tenth along a cosine.
+
+  Args:
+    rows: of a minibatch, all of one kind and of similar length, so that little
+      of it is padding.
+    repairs: the share of minibatches that show a broken attempt.
   """
   kinds = pairs(examples, tokenizer, max(prompt_lengths), longest)
   kinds = [sorted(kind, key=lambda p: len(p.completion)) for kind in kinds]
+  total = steps * minibatches
   schedule = optax.warmup_cosine_decay_schedule(
-    0.0, learning_rate, max(1, steps // 20), steps, learning_rate / 10
+    0.0, learning_rate, max(1, total // 20), total, learning_rate / 10
   )
   optimizer = updates.make_optimizer(
     schedule, clip_norm=clip_norm, weight_decay=weight_decay
@@ -118,13 +124,19 @@ def train(
     for step in range(start, steps):
       began = time.monotonic()
       rng = np.random.default_rng((seed, 1, step))
-      kind = kinds[1] if kinds[1] and rng.random() < repairs else kinds[0]
-      batch = make_batch(
-        _similar(kind, rows, rng), prompt_lengths, tokenizer.pad_id
-      )
-      sharded = batches.shard(batch, devices, microbatch or 1)
-      state, values = update(state, sharded)
-      values = {name: float(x) for name, x in values.items()}
+      updated = []
+      for _ in range(minibatches):
+        kind = kinds[1] if kinds[1] and rng.random() < repairs else kinds[0]
+        batch = make_batch(
+          _similar(kind, rows, rng), prompt_lengths, tokenizer.pad_id
+        )
+        sharded = batches.shard(batch, devices, microbatch or 1)
+        state, values = update(state, sharded)
+        updated.append(values)
+      values = {
+        name: float(np.mean([v[name] for v in updated])) for name in updated[0]
+      }
+      values["tokens"] *= minibatches
       values["tokens_per_s"] = values["tokens"] / (time.monotonic() - began)
       metrics.write(step, values, "sft")
       bar.update()
