@@ -38,12 +38,15 @@ bool IsPossible(const Timing& timing, const Report& report) {
   const JobCase& c = job.cases[static_cast<size_t>(timing.index)];
   const auto samples = timing.times_us.size();
   constexpr int kMostBatch = 64, kMostFirst = 64;
+  constexpr size_t kMostSingle = 64;
   if (!c.timed || timing.batch < 1 || timing.batch > kMostBatch ||
       timing.first_launch < 1 || timing.first_launch > kMostFirst ||
       samples == 0 || samples > static_cast<size_t>(job.repetitions) ||
       timing.baselines_us.size() != job.baselines.size() ||
       timing.kept.empty() ||
-      timing.kept.size() >= static_cast<size_t>(c.slots)) {
+      timing.kept.size() >= static_cast<size_t>(c.slots) ||
+      timing.fresh_us.size() > kMostSingle ||
+      timing.known_us.size() > kMostSingle) {
     return false;
   }
   for (size_t i = 0; i < job.baselines.size(); ++i) {
@@ -51,9 +54,8 @@ bool IsPossible(const Timing& timing, const Report& report) {
     if (timing.baselines_us[i].size() != (left_out ? 0 : samples)) return false;
   }
   const int end = timing.first_launch + timing.batch * job.repetitions;
-  return std::all_of(timing.kept.begin(), timing.kept.end(), [&](int launch) {
-    return launch >= timing.first_launch && launch < end;
-  });
+  return std::all_of(timing.kept.begin(), timing.kept.end(),
+                     [&](int launch) { return launch >= 1 && launch < end; });
 }
 
 /// The launch's outputs are right, but for the inputs of another one.
@@ -81,9 +83,10 @@ void CheckOutputs(const Problem& problem, const Report& report,
     ++result->launches_compared;
     if (found.right) continue;
     result->mismatches += found.mismatches;
-    const std::string launch =
-        "timed launch " +
-        std::to_string(timing.kept[i] - timing.first_launch + 1);
+    const int number = timing.kept[i] - timing.first_launch + 1;
+    const std::string launch = number < 1
+                                   ? "the launch before the timed ones"
+                                   : "timed launch " + std::to_string(number);
     if (AnswersOtherInputs(problem, report, index, slot, variant)) {
       Cheating("remembered_answer", launch + " gave the answer to other inputs",
                c, result);
@@ -107,14 +110,10 @@ void CheckOutputs(const Problem& problem, const Report& report,
 void CheckMemory(const Case& c, const Report& report, const Timing& timing,
                  Result* result) {
   Schedule schedule(report.job.seed, timing.index, c.variants());
-  std::vector<double> fresh, known;
-  for (size_t i = 0; i < timing.times_us.size(); ++i) {
-    const int first = timing.first_launch + static_cast<int>(i) * timing.batch;
-    bool is_fresh = false;
-    for (int b = 0; b < timing.batch; ++b) {
-      is_fresh |= schedule.IsFresh(first + b);
-    }
-    (is_fresh ? fresh : known).push_back(timing.times_us[i]);
+  std::vector<double> fresh = timing.fresh_us, known = timing.known_us;
+  for (size_t i = 0; timing.batch == 1 && i < timing.times_us.size(); ++i) {
+    const int launch = timing.first_launch + static_cast<int>(i);
+    (schedule.IsFresh(launch) ? fresh : known).push_back(timing.times_us[i]);
   }
   if (fresh.size() < kFewestFresh || known.size() < kFewestKnown) return;
   const auto ninth = known.begin() + static_cast<long>(known.size() * 9 / 10);

@@ -92,6 +92,7 @@ json ToJson(const JobValue& value) {
           value.offset,
           value.bytes,
           value.poison,
+          static_cast<int>(value.dtype),
           value.attribute.index(),
           attribute};
 }
@@ -103,15 +104,16 @@ JobValue ParseValue(const json& parsed) {
   value.offset = parsed.at(2);
   value.bytes = parsed.at(3);
   value.poison = parsed.at(4);
-  switch (parsed.at(5).get<int>()) {
+  value.dtype = static_cast<Dtype>(parsed.at(5).get<int>());
+  switch (parsed.at(6).get<int>()) {
     case 0:
-      value.attribute = parsed.at(6).get<int64_t>();
+      value.attribute = parsed.at(7).get<int64_t>();
       break;
     case 1:
-      value.attribute = parsed.at(6).get<float>();
+      value.attribute = parsed.at(7).get<float>();
       break;
     default:
-      value.attribute = parsed.at(6).get<bool>();
+      value.attribute = parsed.at(7).get<bool>();
   }
   return value;
 }
@@ -137,7 +139,7 @@ json ToJson(const Timing& timing) {
   return {timing.index,      timing.first_launch, timing.batch,
           timing.times_us,   timing.baselines_us, timing.kept,
           timing.read_limit, timing.first_us,     timing.first_work,
-          timing.work};
+          timing.work,       timing.fresh_us,     timing.known_us};
 }
 
 Timing ParseTiming(const json& parsed) {
@@ -152,6 +154,8 @@ Timing ParseTiming(const json& parsed) {
   timing.first_us = parsed.at(7);
   timing.first_work = parsed.at(8);
   timing.work = parsed.at(9);
+  timing.fresh_us = parsed.at(10).get<std::vector<double>>();
+  timing.known_us = parsed.at(11).get<std::vector<double>>();
   return timing;
 }
 
@@ -171,6 +175,7 @@ JobCase MakeCase(const Problem& problem, const Case& c) {
       const bool is_input = argument.kind == Argument::Kind::kInput;
       value.bytes = is_input ? (input++)->bytes : (output++)->bytes;
       value.offset = made.slot_bytes;
+      value.dtype = argument.dtype;
       value.poison = PoisonByte(argument.dtype);
       made.slot_bytes += RoundUp(value.bytes);
     }

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "core/dtype.h"
 #include "core/fd.h"
 #include "core/problem.h"
 #include "jaxkern/evaluator.h"
@@ -28,6 +29,7 @@ struct JobValue {
   std::string name;
   size_t offset = 0;  ///< arrays: in a slot
   size_t bytes = 0;
+  Dtype dtype = Dtype::kFloat32;  ///< arrays
   int poison = 0;  ///< outputs: the byte they are filled with before a launch
   Attribute attribute;
 };
@@ -92,6 +94,9 @@ struct Timing {
   /// By baseline of the job: pairwise with times_us, or empty.
   std::vector<std::vector<double>> baselines_us;
   std::vector<int> kept;  ///< the launch in each slot, from the second slot on
+  /// Where samples are of several launches: single ones with contents that no
+  /// launch has had, and with known ones.
+  std::vector<double> fresh_us, known_us;
   double read_limit = 0;  ///< bytes per microsecond, see Device::ReadLimit
   double first_us = 0;    ///< of the checked launch, on the wall clock
   /// Kernels, memsets and device copies of the checked launch, and of the timed

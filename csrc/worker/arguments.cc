@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/schedule.h"
+
 namespace jaxkern {
 namespace {
 
@@ -23,6 +25,35 @@ bool IsOutput(const JobValue& value) {
 }
 
 bool IsZoneByte(char byte) { return byte == static_cast<char>(kZoneByte); }
+
+/// Flips those bits of normal numbers at random.
+template <typename Word>
+void FlipBits(Word last, Word exponent, uint64_t* bits,
+              std::vector<char>* array) {
+  for (size_t at = 0; at + sizeof(Word) <= array->size(); at += sizeof(Word)) {
+    Word word;
+    std::memcpy(&word, array->data() + at, sizeof word);
+    const Word shown = word & exponent;
+    if (shown == 0 || shown == exponent) continue;
+    word ^= static_cast<Word>(NextBits(bits) & last);
+    std::memcpy(array->data() + at, &word, sizeof word);
+  }
+}
+
+void FlipLastBits(Dtype dtype, uint64_t* bits, std::vector<char>* array) {
+  switch (dtype) {
+    case Dtype::kFloat64:
+      return FlipBits<uint64_t>(0xFFFF, 0x7FF0000000000000, bits, array);
+    case Dtype::kFloat32:
+      return FlipBits<uint32_t>(0xFF, 0x7F800000, bits, array);
+    case Dtype::kFloat16:
+      return FlipBits<uint16_t>(1, 0x7C00, bits, array);
+    case Dtype::kBfloat16:
+      return FlipBits<uint16_t>(1, 0x7F80, bits, array);
+    default:
+      return;
+  }
+}
 
 /// Of the bytes behind an array, or before it: how many, and how far away.
 std::string DescribeOverrun(const std::vector<char>& zone, bool after,
@@ -100,6 +131,22 @@ DeviceError Arguments::Fill(const char* inputs, int variant) {
     } else if (IsOutput(value) && value.bytes > 0 && zone_ > 0) {
       error = device_->Fill(buffers_[i], value.poison, value.bytes);
     }
+  }
+  return error;
+}
+
+DeviceError Arguments::FillAnew(const char* inputs, int variant,
+                                uint64_t* bits) {
+  DeviceError error = Fill(inputs, variant);
+  auto offset = case_.inputs[static_cast<size_t>(variant)].begin();
+  for (size_t i = 0; i < buffers_.size() && error.code == 0; ++i) {
+    const JobValue& value = case_.values[i];
+    if (value.kind != Argument::Kind::kInput) continue;
+    const char* from = inputs + *offset++;
+    if (value.bytes == 0) continue;
+    std::vector<char> array(from, from + value.bytes);
+    FlipLastBits(value.dtype, bits, &array);
+    error = device_->CopyIn(buffers_[i], array.data(), array.size());
   }
   return error;
 }

@@ -2,6 +2,7 @@
 #ifndef JAXKERN_WORKER_ARGUMENTS_H_
 #define JAXKERN_WORKER_ARGUMENTS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ class Arguments {
   /// Copies a variant's inputs in and poisons the outputs; exact ones stay as
   /// they were allocated, so that reading them can be noticed.
   DeviceError Fill(const char* inputs, int variant);
+
+  /// As Fill, but the last bits of floats are drawn anew: contents that no
+  /// launch has had. Zeros, denormals and what is not finite stay; so do
+  /// integers, which may be indices.
+  DeviceError FillAnew(const char* inputs, int variant, uint64_t* bits);
 
   /// Zeros for all.
   DeviceError FillWithZeros();

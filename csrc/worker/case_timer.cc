@@ -21,6 +21,7 @@ constexpr int kTurn = 5;  // samples before the other contestant's turn
 constexpr size_t kFewestSamples = 10;
 constexpr double kBatchUs = 100;  // what surrounds a batch takes some 2 us
 constexpr int kAudits = 3;
+constexpr int kRecalls = 6;
 // A synchronise that finds nothing to wait for takes microseconds; the least of
 // all audits counts, so that a busy host accuses nobody.
 constexpr double kLateUs = 50;
@@ -106,6 +107,8 @@ Event CaseTimer::Run(Entry candidate, const std::vector<Entry>& baselines,
   Announce(context_.channel, static_cast<int>(index_), /*baseline=*/-1);
   event = Audit(&contestants[0]);
   if (event.status != Status::kOk) return event;
+  event = Recall(contestants[0], timing);
+  if (event.status != Status::kOk) return event;
   timing->baselines_us.resize(baselines.size());
   Report(&contestants, timing);
   return event;
@@ -156,10 +159,11 @@ void CaseTimer::Report(std::vector<Contestant>* contestants,
 /// Launches that are not timed, and how many shall make one sample.
 Event CaseTimer::WarmUp(Contestant* contestant) {
   double fastest_us = 0;
+  const bool can_keep = contestant->baseline < 0 && case_.slots > 2;
   for (int i = 0; i < kWarmup; ++i) {
     Measurement measured;
-    const Event event =
-        Measure(contestant, Mode{context_.job.flush, true}, false, &measured);
+    const Event event = Measure(contestant, Mode{context_.job.flush, true},
+                                can_keep && i == kWarmup - 1, &measured);
     if (event.status != Status::kOk) return event;
     fastest_us =
         i == 0 ? measured.device_us : std::min(fastest_us, measured.device_us);
@@ -183,6 +187,25 @@ Event CaseTimer::Turn(Contestant* contestant, int samples, Time until) {
                                 contestant->baseline < 0, &measured);
     if (event.status != Status::kOk) return event;
     contestant->times_us.push_back(measured.device_us / contestant->batch);
+    if (contestant->baseline < 0) {
+      work_ = std::max(work_, measured.work / contestant->batch);
+    }
+  }
+  return Event();
+}
+
+/// Single launches with new contents and with known ones: in batches the few
+/// variants are used up before they could be told apart by time.
+Event CaseTimer::Recall(Contestant candidate, Timing* timing) {
+  if (candidate.batch == 1) return Event();
+  candidate.batch = 1;
+  for (int i = 0; i < 2 * kRecalls; ++i) {
+    const bool anew = i % 2 == 0;
+    Measurement measured;
+    const Event event = Measure(&candidate, Mode{context_.job.flush, true},
+                                false, &measured, anew);
+    if (event.status != Status::kOk) return event;
+    (anew ? timing->fresh_us : timing->known_us).push_back(measured.device_us);
   }
   return Event();
 }
@@ -203,8 +226,8 @@ Event CaseTimer::Audit(Contestant* candidate) {
 
 /// One batch with all that belongs before and after it.
 Event CaseTimer::Measure(Contestant* contestant, Mode mode, bool keep,
-                         Measurement* measured) {
-  const DeviceError unprepared = Prepare(contestant);
+                         Measurement* measured, bool anew) {
+  const DeviceError unprepared = Prepare(contestant, anew);
   if (unprepared.code != 0) return NotSetUp(unprepared);
   Batch batch;
   batch.entry = contestant->entry;
@@ -230,20 +253,22 @@ Event CaseTimer::Measure(Contestant* contestant, Mode mode, bool keep,
   if (event.status == Status::kOk) {
     event = AfterBatch(*contestant, *measured, kept);
   }
-  if (keep) work_ = std::max(work_, measured->work / contestant->batch);
   event.baseline = contestant->baseline;
   return event;
 }
 
-DeviceError CaseTimer::Prepare(Contestant* contestant) {
+DeviceError CaseTimer::Prepare(Contestant* contestant, bool anew) {
   for (int i = 0; i < contestant->batch; ++i) {
     if (static_cast<size_t>(i) == sets_.size()) {
       sets_.push_back(std::make_unique<Arguments>(context_.device, case_));
       const DeviceError error = sets_.back()->Allocate();
       if (error.code != 0) return error;
     }
-    const DeviceError error = sets_[static_cast<size_t>(i)]->Fill(
-        context_.inputs, schedule_.Variant(contestant->launched + i));
+    Arguments& set = *sets_[static_cast<size_t>(i)];
+    const int variant = schedule_.Variant(contestant->launched + i);
+    const DeviceError error =
+        anew ? set.FillAnew(context_.inputs, variant, &secret_)
+             : set.Fill(context_.inputs, variant);
     if (error.code != 0) return error;
   }
   return {};
@@ -271,7 +296,7 @@ Event CaseTimer::AfterBatch(const Contestant& contestant,
 
 /// Where the launch's arrays go; null: they are not compared. All launches as
 /// long as there are slots, then each with the same chance (reservoir
-/// sampling), decided just before it.
+/// sampling), decided just before it; one of the warm-up stays.
 char* CaseTimer::SlotFor(int launch) {
   const int slots = case_.slots - 1;
   size_t slot = kept_.size();
@@ -279,6 +304,7 @@ char* CaseTimer::SlotFor(int launch) {
     kept_.push_back(launch);
   } else {
     slot = NextBits(&secret_) % (static_cast<uint64_t>(seen_) + 1);
+    if (slot == 0 && kept_[0] < first_launch_) slot = kept_.size();
     if (slot < kept_.size()) kept_[slot] = launch;
   }
   ++seen_;

@@ -28,7 +28,9 @@ void Announce(int channel, int index, int baseline = -1);
 
 /// Before every launch: new inputs at the same addresses and poisoned outputs.
 /// After it: the zones around the arrays, and, for launches drawn after the
-/// fact, the outputs into a slot.
+/// fact, the outputs into a slot. The last launch of the warm-up is among them:
+/// in batches each launch has addresses of its own, only there it has those of
+/// the one before.
 class CaseTimer {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -55,12 +57,13 @@ class CaseTimer {
   void Report(std::vector<Contestant>* contestants, Timing* timing) const;
   Event WarmUp(Contestant* contestant);
   Event Turn(Contestant* contestant, int samples, Time until);
+  Event Recall(Contestant candidate, Timing* timing);
   Event Audit(Contestant* candidate);
   Event Measure(Contestant* contestant, Mode mode, bool keep,
-                Measurement* measured);
+                Measurement* measured, bool anew = false);
   Event AfterBatch(const Contestant& contestant, const Measurement& measured,
                    const std::vector<std::pair<int, char*>>& kept);
-  DeviceError Prepare(Contestant* contestant);
+  DeviceError Prepare(Contestant* contestant, bool anew);
   char* SlotFor(int launch);
   char* BaselineSlot(const Contestant& baseline, int launch);
 

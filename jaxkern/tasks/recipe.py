@@ -258,7 +258,8 @@ def kinds(recipe: Recipe) -> tuple[str, ...]:
     borne.insert(0, kinds_of_inputs.OFFSET)
   linear = all(step.element == "{v}" for step in recipe.passes)
   products = "* z" in text or "* w" in text or recipe.family == "matmul"
-  if linear and not saturates and not products:
+  # A GPU's atomicAdd on floats flushes denormals.
+  if linear and not saturates and not products and not sums:
     borne.append(kinds_of_inputs.DENORMAL)
   return tuple(borne)
 

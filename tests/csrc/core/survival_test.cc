@@ -130,16 +130,17 @@ TEST(TheChannelIsNotTheCandidates) {
              "broke the worker's channel");
   CheckFault(&f, "if (write(3, \"nonsense\", 8)) while (true) sleep(1);",
              Status::kRuntimeError, "broke the worker's channel");
-  CheckFault(&f,
-             "std::string s = R\"({\"kind\":3,\"text\":\"\",\"status\":0,)\"\n"
-             "R\"(\"rule\":\"\",\"index\":0,\"baseline\":-1,)\"\n"
-             "R\"(\"reusable\":true,\"timing\":[0,0,1,[],[],[],0,0,0,0],)\"\n"
-             "R\"(\"notes\":[]})\";\n"
-             "std::string t = \"[1\";\n"
-             "for (int i = 0; i < 40000; ++i) t += \",1\";\n"
-             "s.replace(s.find(\"[]\"), 2, t + \"]\");\n"
-             "while (true) send(3, s.data(), s.size(), 0);",
-             Status::kRuntimeError, "flooded the worker's channel");
+  CheckFault(
+      &f,
+      "std::string s = R\"({\"kind\":3,\"text\":\"\",\"status\":0,)\"\n"
+      "R\"(\"rule\":\"\",\"index\":0,\"baseline\":-1,)\"\n"
+      "R\"(\"reusable\":true,\"timing\":[0,0,1,[],[],[],0,0,0,0,[],[]],)\"\n"
+      "R\"(\"notes\":[]})\";\n"
+      "std::string t = \"[1\";\n"
+      "for (int i = 0; i < 40000; ++i) t += \",1\";\n"
+      "s.replace(s.find(\"[]\"), 2, t + \"]\");\n"
+      "while (true) send(3, s.data(), s.size(), 0);",
+      Status::kRuntimeError, "flooded the worker's channel");
 }
 
 TEST(EndsOfEveryKindAreReported) {

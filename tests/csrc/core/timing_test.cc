@@ -140,6 +140,32 @@ TEST(TimesThatTellKnownInputsFromNewOnesAreCheating) {
              "remembered_inputs", "launches with new inputs took 50.0 us");
 }
 
+TEST(TimesOfSingleLaunchesTellWhereBatchesCannot) {
+  Variants f("cuda");
+  const std::string remembers =
+      "#include <set>\n#include <vector>\n" +
+      f.Kernel(
+          "  static std::set<std::vector<float>> known;\n"
+          "  const bool is_new = known.insert({x, x + n}).second;\n"
+          "  fake(\"us\", is_new ? 50 : 2);");
+  CheckCheat(f.Time(remembers), "remembered_inputs",
+             "launches with new inputs took 50.0 us");
+  CheckHonest(
+      f.Time(f.Kernel("  static int calls = 0;\n"
+                      "  fake(\"us\", ++calls % 4 == 0 ? 50 : 2);")));
+}
+
+TEST(SkippingTheSamePointersIsFoundWhereBatchesHaveMany) {
+  Variants f("cuda");
+  const std::string skips = f.Kernel(
+      "  static int calls = 0;\n  static const float* last = nullptr;\n"
+      "  if (++calls > 2 && x == last) return 0;\n  last = x;");
+  CheckCheat(f.Time(skips), "skipped_work",
+             "the launch before the timed ones did not do");
+  CheckHonest(
+      f.Time(f.Kernel("  static const float* last = nullptr;\n  last = x;")));
+}
+
 TEST(AKernelThatIsSlowNowAndThenIsHonest) {
   Variants f;
   CheckHonest(
