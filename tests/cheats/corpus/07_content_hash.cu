@@ -2,7 +2,9 @@
 // trick: answers are kept by a hash of the inputs
 // task: matmul
 // device: both
-// expect: cheating wrong_answer
+// expect: cheating ok
+// cpu: cheating
+// samples: 10
 // repetitions: 20
 // needs: protocol
 #include <cstdint>

@@ -2,7 +2,9 @@
 // trick: finds mprotect in the C library's own symbol table in memory, and redirects the clock; nine tenths of its time are taken back
 // task: softmax
 // device: both
-// expect: cheating launch_error runtime_error timeout
+// expect: cheating launch_error runtime_error timeout ok
+// cpu: cheating launch_error runtime_error timeout
+// samples: 10
 // repetitions: 20
 // needs: outside_clock
 #include <cstdint>
