@@ -2,17 +2,19 @@
 
 The evaluator times the candidate against `naive` and `vendor` in one worker.
 XLA's programs run on streams of its own, which no worker can lend it, so the
-jitted reference is timed right after that in a process of its own, under the
-same lock on the GPU, with the L2 cache flushed before every call and float32
-products in float32. Its times are from the profiler: from the start of a
-call's first kernel to the end of its last. CUDA events, with which the
-evaluator measures, add about a microsecond to that.
+jitted reference has a process of its own and takes turns with the worker, under
+the same lock on the GPU, with the L2 cache flushed before every call and
+float32 products in float32. `over_xla` is the median of the turns' ratios, and
+their range. XLA's times are from the profiler: from the start of a call's first
+kernel to the end of its last. CUDA events, with which the evaluator measures,
+add about a microsecond to that.
 
   python benchmarks/xla_baseline.py --tasks=matmul,softmax
   python benchmarks/xla_baseline.py --tasks=matmul --candidate=kernel.cu
 """
 
 import argparse
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -29,7 +31,8 @@ from jaxkern.evaluator import Evaluator, Request
 from jaxkern.tasks import suite
 from jaxkern.tasks.bundle import write_bundle
 
-CALLS = 50
+TURNS = 5
+CALLS = 10  # In each turn, of each.
 FLUSH_BYTES = 256 << 20  # More than four times the L2 cache of an H200.
 SIZES = {
   "elementwise": {"n": 1 << 24, "rows": 4096, "cols": 4096},
@@ -97,8 +100,8 @@ def profile(directory: str) -> list[float]:
   return times
 
 
-def time_reference(name: str) -> list[float]:
-  """Runs in a process that has the GPU: the jitted reference's calls."""
+def serve_reference(name: str):
+  """A process that has the GPU: times CALLS calls for each line of stdin."""
   import jax
   import jax.numpy as jnp
 
@@ -130,38 +133,47 @@ def time_reference(name: str) -> list[float]:
       last = reference(inputs[i % len(inputs)])
     jax.block_until_ready((block, last))
 
-  run(8)
-  with tempfile.TemporaryDirectory() as directory:
-    with jax.profiler.trace(directory):
-      run(CALLS)
-    return profile(directory)
+  for _ in sys.stdin:
+    run(8)  # A trace needs a warm device.
+    with tempfile.TemporaryDirectory() as directory:
+      with jax.profiler.trace(directory):
+        run(CALLS)
+      print(json.dumps(profile(directory)), flush=True)
 
 
-def time_xla(name: str, device: str) -> list[float]:
-  """As time_reference, in another process, alone on the device."""
-  digest = hashlib.sha256(device.encode()).hexdigest()[:16]
-  with open(f"/tmp/jaxkern-device-{digest}.lock") as lock:
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    done = subprocess.run(
-      [sys.executable, __file__, "--reference", name],
-      env={
-        **os.environ,
-        "JAX_PLATFORMS": "cuda",
-        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
-      },
-      capture_output=True,
-      text=True,
-    )
-  if done.returncode != 0:
-    print(done.stderr[-2000:], file=sys.stderr)
-    return []
-  return json.loads(done.stdout.splitlines()[-1])
+@contextlib.contextmanager
+def xla(name: str):
+  """A function that gives a turn to a `serve_reference`; [] if that failed."""
+  process = subprocess.Popen(
+    [sys.executable, __file__, "--reference", name],
+    env={
+      **os.environ,
+      "JAX_PLATFORMS": "cuda",
+      "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+    },
+    stdin=subprocess.PIPE,
+    stdout=subprocess.PIPE,
+    text=True,
+  )
+
+  def turn(device: str) -> list[float]:
+    digest = hashlib.sha256(device.encode()).hexdigest()[:16]
+    with open(f"/tmp/jaxkern-device-{digest}.lock") as lock:
+      fcntl.flock(lock, fcntl.LOCK_EX)
+      with contextlib.suppress(BrokenPipeError):
+        print("", file=process.stdin, flush=True)
+      line = process.stdout.readline()
+    return json.loads(line) if line else []
+
+  with process:  # Which closes its stdin in the end.
+    yield turn
 
 
 def measure(evaluator: Evaluator, name: str, source: str | None) -> dict:
   """Times one task's contestants and prints a line."""
   task = at_size(name)
-  with tempfile.TemporaryDirectory() as directory:
+  times, samples, over_xla = [], [], []
+  with tempfile.TemporaryDirectory() as directory, xla(name) as turn:
     write_bundle(task, f"{directory}/bundle")
     request = Request(
       f"{directory}/bundle",
@@ -169,10 +181,17 @@ def measure(evaluator: Evaluator, name: str, source: str | None) -> dict:
       repetitions=CALLS,
       run_timeout_s=60,
     )
-    (result,) = evaluator.evaluate([request])
-  samples = time_xla(name, result.device) if result.status == "ok" else []
+    for _ in range(TURNS):
+      (result,) = evaluator.evaluate([request])
+      if result.status != "ok":
+        break
+      times += result.times_us
+      of_xla = turn(result.device)
+      samples += of_xla
+      if of_xla:
+        over_xla.append(np.median(of_xla) / np.median(result.times_us))
   us = {
-    "candidate": float(np.median(result.times_us)) if result.times_us else 0.0,
+    "candidate": float(np.median(times)) if times else 0.0,
     **{key: value["us"] for key, value in result.baselines.items()},
     "xla": float(np.median(samples)) if samples else 0.0,
   }
@@ -195,8 +214,10 @@ def measure(evaluator: Evaluator, name: str, source: str | None) -> dict:
     "clocks": result.clocks,
     "status": result.status,
     "log": result.log,
-    "times_us": list(result.times_us),
+    "times_us": times,
     "xla_times_us": samples,
+    "over_xla": over_xla
+    and [float(f(over_xla)) for f in (np.median, np.min, np.max)],
   }
 
 
@@ -209,7 +230,7 @@ def main():
   flags.add_argument("--reference", help=argparse.SUPPRESS)
   flags = flags.parse_args()
   if flags.reference:
-    print(json.dumps(time_reference(flags.reference)))
+    serve_reference(flags.reference)
     return
   source = None
   if flags.candidate:
