@@ -116,7 +116,7 @@ measure() {
       ;;
     throughput)
       for device in cuda cpu; do
-        limited "throughput_$device" python3 "$bench/throughput.py" \
+        limited "throughput_$device" python3 "$bench/evaluator_throughput.py" \
           --device="$device" --out="$OUT/throughput_$device.json"
       done
       ;;

@@ -3,6 +3,7 @@
 #ifndef JAXKERN_BACKENDS_TOOLCHAIN_H_
 #define JAXKERN_BACKENDS_TOOLCHAIN_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,16 @@ class Toolchain {
   /// Everything besides the source that decides what a build yields: compiler
   /// identity, flags, architecture, our headers. Part of the cache key.
   virtual std::string Fingerprint() const = 0;
+
+  /// The same in parts with names, e.g. "compiler", for people who ask why a
+  /// build was not in the cache.
+  virtual std::map<std::string, std::string> Parts() const {
+    return {{"toolchain", Fingerprint()}};
+  }
+
+  /// Whether what is built knows the lines of its source (debug information).
+  /// If not, layout and comments do not count where builds are looked up.
+  virtual bool KeepsLines() const { return true; }
 
   /// File name for the source, e.g. "kernel.cu"; the compiler's messages use
   /// it.

@@ -56,6 +56,10 @@ how to work:
                          $JAXKERN_CACHE, $XDG_CACHE_HOME/jaxkern or
                          ~/.cache/jaxkern)
   --cache_gb=N           size above which the oldest of them go (default 4)
+  --explain-miss         say of each kernel that was not among them why: the
+                         compiler, flags, architecture or headers differ from
+                         those of a stored one, its source does at a line, it
+                         was evicted, or never seen ("cache_miss" in results)
   --help                 this text
 
 exit code:
@@ -199,6 +203,8 @@ Flags ParseFlags(const std::vector<std::string>& arguments) {
     }
     if (argument == "--serve") {
       flags.serve = true;
+    } else if (argument == "--explain-miss") {
+      flags.options.explain_misses = true;
     } else if (argument.compare(0, 2, "--") != 0) {
       flags.files.push_back(argument);
     } else if (const auto set = setters.find(name); set == setters.end()) {

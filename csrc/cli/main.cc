@@ -29,6 +29,13 @@ int EvaluateFiles(const Flags& flags) {
   Evaluator evaluator(flags.options);
   std::cerr << evaluator.Describe() << std::endl;
   const auto results = evaluator.Evaluate(requests);
+  if (flags.options.explain_misses) {
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (results[i].cache_miss.empty()) continue;
+      std::cerr << flags.files[i]
+                << ": not in the cache: " << results[i].cache_miss << std::endl;
+    }
+  }
   for (size_t i = 0; i < results.size(); ++i) {
     std::cout << "{\"file\":" << nlohmann::json(flags.files[i]).dump() << ","
               << ToJson(results[i]).substr(1) << "\n";
@@ -39,14 +46,16 @@ int EvaluateFiles(const Flags& flags) {
 
 int Serve(const Flags& flags) {
   const Fd stop = CatchStop();
+  Options options = flags.options;
+  options.max_queued = 0;  // clients are bounded each for itself
   if (flags.socket.empty()) {
-    Evaluator evaluator(flags.options);
+    Evaluator evaluator(options);
     std::cerr << evaluator.Describe() << std::endl;
     Session session(&evaluator, flags.request, STDIN_FILENO, STDOUT_FILENO);
     return session.Run(stop.get()) == Session::Ended::kAnswered ? 0 : 1;
   }
   const Listener listener(flags.socket);
-  Evaluator evaluator(flags.options);
+  Evaluator evaluator(options);
   std::cerr << evaluator.Describe() << "\nserving on " << flags.socket
             << std::endl;
   std::atomic<bool> all_answered{true};

@@ -30,6 +30,18 @@ BuiltBaselines BaselineBuilder::Make(const Problem& problem, double timeout_s) {
   return built;
 }
 
+BuiltBaselines BaselineBuilder::Known(const Problem& problem) {
+  std::shared_ptr<Entry> entry;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto known = entries_.find(problem.hash);
+    if (known == entries_.end()) return nullptr;
+    entry = known->second;
+  }
+  const std::unique_lock<std::mutex> lock(entry->mutex, std::try_to_lock);
+  return lock ? entry->built.lock() : nullptr;
+}
+
 BuiltBaseline BaselineBuilder::MakeOne(const Problem& problem,
                                        const Baseline& baseline,
                                        double timeout_s, Entry* entry) {

@@ -35,6 +35,9 @@ class BaselineBuilder {
   /// nobody's fault: it has a note.
   BuiltBaselines Make(const Problem& problem, double timeout_s);
 
+  /// The same if they are built and in use; never waits.
+  BuiltBaselines Known(const Problem& problem);
+
  private:
   /// Of one problem. Who comes second waits for what the first one builds.
   struct Entry {

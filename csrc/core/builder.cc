@@ -1,22 +1,22 @@
 #include "core/builder.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
 #include "core/diagnostics.h"
 #include "core/entry.h"
-#include "core/memory_file.h"
+#include "core/key_lock.h"
 #include "core/sandbox.h"
-#include "core/sha256.h"
 
 namespace jaxkern {
 namespace {
@@ -27,6 +27,9 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kCompilerMemory = int64_t{8} << 30;
 constexpr int64_t kCompilerFile = int64_t{1} << 30;
 constexpr double kProbeTimeout = 30;
+// How long a compiler that the system had no process for is tried again.
+constexpr auto kStarvation = std::chrono::seconds(60);
+constexpr int kPauseMs = 50;
 
 /// What a compiler may use: the system's files, those below the directory that
 /// its own bin/ lies in, and those that its arguments name.
@@ -75,52 +78,29 @@ std::optional<std::string> ReadFile(const std::string& path) {
   return contents.str();
 }
 
-/// In the cache, a build is one line of JSON and then the shared object.
-std::string Serialize(const Build& build, const std::string& library) {
-  const nlohmann::json head = {
-      {"status", static_cast<int>(build.status)},
-      {"stage", build.stage},
-      {"log", build.log},
-      {"resources",
-       {build.resources.registers, build.resources.shared_bytes,
-        build.resources.spill_bytes}},
-  };
-  return head.dump() + "\n" + library;
-}
-
-Build Parse(const std::string& value) {
-  const size_t line = value.find('\n');
-  const auto head = nlohmann::json::parse(value.substr(0, line));
-  Build build;
-  build.status = static_cast<Status>(head.at("status").get<int>());
-  build.stage = head.at("stage");
-  build.log = head.at("log");
-  build.resources = {head.at("resources")[0], head.at("resources")[1],
-                     head.at("resources")[2]};
-  if (build.status == Status::kOk) {
-    build.library =
-        MakeSealedMemory(value.data() + line + 1, value.size() - line - 1);
-    if (!build.library) {
-      build.status = Status::kInfraError;
-      build.log = "no memory for a library";
+/// What a compiler's driver says, at a line's beginning, when the system has no
+/// process for it. In messages about a candidate its file's name comes first.
+bool WasStarved(const std::string& output) {
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    if (ContainsAny(line, {"kernel.cu", "kernel.cc"})) continue;
+    const bool ours = ContainsAny(line.substr(0, 12), {": ", "nvcc", "sh"});
+    if (ours &&
+        ContainsAny(line, {"Resource temporarily unavailable", "annot fork",
+                           "fork: Cannot allocate memory"})) {
+      return true;
     }
   }
-  return build;
-}
-
-/// What the same text and compiler will always yield.
-bool IsFinal(Status status) {
-  return status == Status::kOk || status == Status::kCompileError ||
-         status == Status::kLinkError || status == Status::kUnsupported;
+  return false;
 }
 
 }  // namespace
 
 Builder::Builder(std::unique_ptr<Toolchain> toolchain, Cache* cache,
-                 std::string scratch, int guard, int cancel)
+                 std::string scratch, int guard, int cancel, int compilers)
     : toolchain_(std::move(toolchain)),
-      fingerprint_(toolchain_->Fingerprint()),
-      cache_(cache),
+      store_(cache, *toolchain_),
+      slots_(compilers),
       scratch_(std::move(scratch)),
       guard_(guard),
       cancel_(cancel) {
@@ -129,78 +109,130 @@ Builder::Builder(std::unique_ptr<Toolchain> toolchain, Cache* cache,
 
 /// Remembered in the cache, since it costs a compilation.
 bool Builder::CanBeSandboxed() {
-  const std::string key = Sha256("compiles in the sandbox" + fingerprint_);
   if (!MakeRuleset({})) return false;
-  if (const auto value = cache_->Get(key)) {
-    return Parse(*value).status == Status::kOk;
-  }
   sandboxed_ = true;  // for this one
-  const Unit unit = {toolchain_->Prepare("", "").text, {}};
-  return Compile(key, unit, kProbeTimeout).status == Status::kOk;
+  const std::string text = toolchain_->Prepare("", "").text;
+  const BuildKey key =
+      store_.KeyOf("// compiles in the sandbox\n" + text, {}, true);
+  if (const auto known = store_.Find(key)) return known->status == Status::kOk;
+  return Compile(key, {"", text, {}}, kProbeTimeout).status == Status::kOk;
 }
 
 Build Builder::Make(const std::string& source, const Problem& problem,
                     double timeout_s) {
   Build build;
-  if (source.find_first_not_of(" \t\r\n") == std::string::npos) {
-    build.status = Status::kExtractError;
-    build.stage = "extract";
-    build.log =
-        "no kernel source: expected a CUDA C++ translation unit that "
-        "defines " +
-        Signature(problem) + "\n";
-    return build;
-  }
-  return Prepare(source, problem, {}, timeout_s);
+  const auto unit = Prepare(source, problem, {}, &build);
+  return unit ? MakeOnce(*unit, timeout_s) : std::move(build);
+}
+
+std::optional<Build> Builder::Find(const std::string& source,
+                                   const Problem& problem) {
+  Build build;
+  const auto unit = Prepare(source, problem, {}, &build);
+  if (!unit) return build;
+  auto found = store_.Find(store_.KeyOf(unit->text, unit->flags, sandboxed_));
+  if (found) ++hits_;
+  return found;
 }
 
 Build Builder::MakeBaseline(const Baseline& baseline,
                             const Libraries& libraries, const Problem& problem,
                             double timeout_s) {
-  return Prepare(baseline.source, problem, libraries.flags, timeout_s);
+  Build build;
+  const auto unit = Prepare(baseline.source, problem, libraries.flags, &build);
+  return unit ? MakeOnce(*unit, timeout_s) : std::move(build);
 }
 
-Build Builder::Prepare(const std::string& source, const Problem& problem,
-                       const std::vector<std::string>& flags,
-                       double timeout_s) {
-  Build build;
+std::optional<Builder::Unit> Builder::Prepare(
+    const std::string& source, const Problem& problem,
+    const std::vector<std::string>& flags, Build* build) const {
+  if (source.find_first_not_of(" \t\r\n") == std::string::npos) {
+    build->status = Status::kExtractError;
+    build->stage = "extract";
+    build->log =
+        "no kernel source: expected a CUDA C++ translation unit that "
+        "defines " +
+        Signature(problem) + "\n";
+    return std::nullopt;
+  }
   const Prepared prepared = toolchain_->Prepare(source, EntryText(problem));
   if (!prepared.supported) {
-    build.status = Status::kUnsupported;
-    build.log = "this device does not support " + prepared.unsupported + "\n";
-    return build;
+    build->status = Status::kUnsupported;
+    build->log = "this device does not support " + prepared.unsupported + "\n";
+    return std::nullopt;
   }
-  // What could be included decides, too.
-  std::string identity = fingerprint_ + (sandboxed_ ? "" : "open");
-  for (const std::string& flag : flags) identity += "\n" + flag;
-  return MakeOnce(Sha256(prepared.text + '\0' + identity),
-                  {prepared.text, flags}, timeout_s);
+  return Unit{source, prepared.text, flags};
 }
 
-Build Builder::MakeOnce(const std::string& key, const Unit& unit,
-                        double timeout_s) {
-  {
-    std::unique_lock<std::mutex> lock(mutex_);
-    finished_.wait(lock, [&] { return in_flight_.count(key) == 0; });
-    in_flight_.insert(key);
+/// Waits while another thread builds the same. Then the right to build it; none
+/// if it took that one longer than both may take, *build says so.
+std::shared_ptr<Builder::Flight> Builder::Board(const std::string& name,
+                                                double timeout_s, bool* joined,
+                                                Build* build) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (auto found = in_flight_.find(name); found != in_flight_.end();
+       found = in_flight_.find(name)) {
+    const std::shared_ptr<Flight> other = found->second;
+    finished_.wait(lock, [&] { return other->done; });
+    *joined = true;
+    if (other->status == Status::kTimeout && other->timeout_s >= timeout_s) {
+      build->status = other->status;
+      build->log = other->log;
+      return nullptr;
+    }
   }
-  Build build;
-  if (const auto value = cache_->Get(key)) {
-    build = Parse(*value);
-    build.cache_hit = true;
-  } else {
-    const auto start = Clock::now();
-    build = Compile(key, unit, timeout_s);
-    build.compile_s =
-        std::chrono::duration<double>(Clock::now() - start).count();
-  }
+  auto flight = std::make_shared<Flight>();
+  flight->timeout_s = timeout_s;
+  in_flight_[name] = flight;
+  return flight;
+}
+
+void Builder::Leave(const std::string& name, Flight* flight,
+                    const Build& build) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  in_flight_.erase(key);
+  flight->done = true;
+  flight->status = build.status;
+  flight->log = build.log;
+  in_flight_.erase(name);
   finished_.notify_all();
+}
+
+Build Builder::MakeOnce(const Unit& unit, double timeout_s) {
+  const BuildKey key = store_.KeyOf(unit.text, unit.flags, sandboxed_);
+  const std::string name = key.Name();
+  bool joined = false;
+  Build build;
+  const auto flight = Board(name, timeout_s, &joined, &build);
+  if (!flight) {
+    ++joined_;
+    return build;
+  }
+  build = MakeAlone(key, unit, timeout_s, joined);
+  Leave(name, flight.get(), build);
   return build;
 }
 
-Build Builder::Compile(const std::string& key, const Unit& unit,
+/// No other thread builds it; a process may.
+Build Builder::MakeAlone(const BuildKey& key, const Unit& unit,
+                         double timeout_s, bool joined) {
+  auto found = store_.Find(key);
+  KeyLock lock(store_.cache()->Beside("lock"), key.Name());
+  if (!found) {
+    if (!lock.Try()) joined = true;
+    // Not for ever: a forked copy of a dead process may keep its lock.
+    lock.Await(timeout_s, cancel_);
+    found = store_.Find(key);
+  }
+  if (joined) ++joined_;
+  ++(found ? hits_ : misses_);
+  if (found) return std::move(*found);
+  const std::string why = explains_ ? store_.WhyMissing(key, unit.source) : "";
+  Build build = Compile(key, unit, timeout_s);
+  build.cache_miss = why;
+  return build;
+}
+
+Build Builder::Compile(const BuildKey& key, const Unit& unit,
                        double timeout_s) {
   std::string directory = scratch_ + "/build-XXXXXX";
   Build build;
@@ -208,20 +240,38 @@ Build Builder::Compile(const std::string& key, const Unit& unit,
     build.log = std::string("no scratch directory: ") + std::strerror(errno);
     return build;
   }
-  const Ended ended = RunCompiler(directory, unit, timeout_s);
+  double compile_s = 0;
+  const Ended ended = RunInSlot(directory, unit, timeout_s, &compile_s);
   build = Judge(ended, directory, timeout_s);
   std::string library;
   if (build.status == Status::kOk) {
     library = ReadFile(directory + "/kernel.so").value_or("");
   }
   if (IsFinal(build.status)) {
-    const std::string value = Serialize(build, library);
-    cache_->Put(key, value);
-    build = Parse(value);
+    build = store_.Store(key, unit.source, build, library);
   }
+  build.compile_s = compile_s;
   std::error_code ignored;
   std::filesystem::remove_all(directory, ignored);
   return build;
+}
+
+/// Waits for a slot, and for processes if the system has none left: the fewer
+/// compilers run, the more of them get what they need.
+Ended Builder::RunInSlot(const std::string& directory, const Unit& unit,
+                         double timeout_s, double* compile_s) {
+  const auto give_up = Clock::now() + kStarvation;
+  for (int attempt = 1;; ++attempt) {
+    slots_.Acquire();
+    const auto start = Clock::now();
+    Ended ended = RunCompiler(directory, unit, timeout_s);
+    *compile_s = std::chrono::duration<double>(Clock::now() - start).count();
+    ended.starved |= ended.exit_code > 0 && WasStarved(ended.output);
+    slots_.Release(ended.starved);
+    if (!ended.starved || Clock::now() >= give_up) return ended;
+    pollfd stop = {cancel_, POLLIN, 0};
+    if (poll(&stop, 1, kPauseMs * std::min(attempt, 10)) > 0) return ended;
+  }
 }
 
 Ended Builder::RunCompiler(const std::string& directory, const Unit& unit,
@@ -247,7 +297,10 @@ Ended Builder::RunCompiler(const std::string& directory, const Unit& unit,
 Build Builder::Judge(const Ended& ended, const std::string& directory,
                      double timeout_s) const {
   Build build;
-  if (!ended.spawn_error.empty() || ended.cancelled) {
+  if (ended.starved) {
+    build.log = "no process was left for the compiler: " +
+                CleanMessage(ended.spawn_error + ended.output);
+  } else if (!ended.spawn_error.empty() || ended.cancelled) {
     build.log = CleanMessage(ended.spawn_error);
   } else if (ended.timed_out || ended.signal == SIGXCPU) {
     build.status = Status::kTimeout;

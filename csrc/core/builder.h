@@ -2,42 +2,49 @@
 #ifndef JAXKERN_CORE_BUILDER_H_
 #define JAXKERN_CORE_BUILDER_H_
 
+#include <atomic>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/toolchain.h"
+#include "core/build.h"
+#include "core/build_store.h"
 #include "core/cache.h"
-#include "core/fd.h"
+#include "core/compiler_slots.h"
 #include "core/problem.h"
 #include "core/subprocess.h"
 #include "jaxkern/evaluator.h"
 
 namespace jaxkern {
 
-/// What became of a source. Only kOk has a library.
-struct Build {
-  Status status = Status::kInfraError;
-  std::string stage = "compile";
-  std::string log;
-  Resources resources;
-  Fd library;  ///< sealed memory holding the shared object
-  double compile_s = 0;
-  bool cache_hit = false;
-};
-
-/// Thread safe; as many compilers run as threads call Make.
+/// Thread safe; as many compilers run as threads call Make, and no more than
+/// `compilers`.
 class Builder {
  public:
+  /// How often builds were found. A joined one had been begun by another
+  /// thread or process; it is a hit, too, if that was of use.
+  struct Counts {
+    int64_t hits = 0, misses = 0, joined = 0;
+  };
+
   /// `scratch` is where compilers work, `guard` hears of them, and `cancel`
   /// becomes readable when all must stop.
   Builder(std::unique_ptr<Toolchain> toolchain, Cache* cache,
-          std::string scratch, int guard, int cancel);
+          std::string scratch, int guard, int cancel, int compilers = 1024);
 
-  /// Equal texts in several threads are compiled once.
+  /// From now on builds say why they were not in the cache.
+  void ExplainMisses() { explains_ = true; }
+
+  /// What needs no compiler: a build in the cache, and what is no kernel or
+  /// not supported.
+  std::optional<Build> Find(const std::string& source, const Problem& problem);
+
+  /// Equal texts in several threads and processes are compiled once.
   Build Make(const std::string& source, const Problem& problem,
              double timeout_s);
 
@@ -47,6 +54,8 @@ class Builder {
                      const Problem& problem, double timeout_s);
 
   const Toolchain& toolchain() const { return *toolchain_; }
+  Counts counts() const { return {hits_, misses_, joined_}; }
+  CompilerSlots::Counts compilers() const { return slots_.counts(); }
 
   /// Whether compilers see no files but the system's and their own, so that a
   /// candidate can include nothing else. Tried once, with an empty text.
@@ -55,31 +64,51 @@ class Builder {
  private:
   /// What is compiled, and the flags that it needs besides the toolchain's.
   struct Unit {
+    std::string source;  // the candidate's own
     std::string text;
     std::vector<std::string> flags;
+  };
+
+  /// A build under way in this process.
+  struct Flight {
+    double timeout_s = 0;
+    bool done = false;
+    Status status = Status::kInfraError;
+    std::string log;
   };
 
   bool CanBeSandboxed();
   Ended RunCompiler(const std::string& directory, const Unit& unit,
                     double timeout_s) const;
-  Build Prepare(const std::string& source, const Problem& problem,
-                const std::vector<std::string>& flags, double timeout_s);
-  Build MakeOnce(const std::string& key, const Unit& unit, double timeout_s);
-  Build Compile(const std::string& key, const Unit& unit, double timeout_s);
+  Ended RunInSlot(const std::string& directory, const Unit& unit,
+                  double timeout_s, double* compile_s);
+  /// The unit; none if the build is known by the text alone, *build then.
+  std::optional<Unit> Prepare(const std::string& source, const Problem& problem,
+                              const std::vector<std::string>& flags,
+                              Build* build) const;
+  std::shared_ptr<Flight> Board(const std::string& name, double timeout_s,
+                                bool* joined, Build* build);
+  void Leave(const std::string& name, Flight* flight, const Build& build);
+  Build MakeOnce(const Unit& unit, double timeout_s);
+  Build MakeAlone(const BuildKey& key, const Unit& unit, double timeout_s,
+                  bool joined);
+  Build Compile(const BuildKey& key, const Unit& unit, double timeout_s);
   Build Judge(const Ended& ended, const std::string& directory,
               double timeout_s) const;
 
   std::unique_ptr<Toolchain> toolchain_;
-  const std::string fingerprint_;
-  Cache* cache_;
+  BuildStore store_;
+  CompilerSlots slots_;
   const std::string scratch_;
   const int guard_;
   const int cancel_;
   bool sandboxed_ = false;
+  bool explains_ = false;
+  std::atomic<int64_t> hits_{0}, misses_{0}, joined_{0};
 
   std::mutex mutex_;
   std::condition_variable finished_;
-  std::set<std::string> in_flight_;  // keys
+  std::map<std::string, std::shared_ptr<Flight>> in_flight_;  // by key
 };
 
 }  // namespace jaxkern

@@ -1,5 +1,8 @@
 #include "core/cache.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +16,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/fd.h"
 #include "core/sha256.h"
 
 namespace jaxkern {
@@ -30,11 +34,51 @@ std::optional<std::string> ReadFile(const std::string& path) {
   return contents.str();
 }
 
-bool WriteFile(const std::string& path, const std::string& contents) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(contents.data(), static_cast<std::streamsize>(contents.size()));
-  file.close();
-  return !file.fail();
+bool WriteAll(int file, const std::string& contents) {
+  for (size_t done = 0; done < contents.size();) {
+    const ssize_t n =
+        write(file, contents.data() + done, contents.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    done += static_cast<size_t>(n);
+  }
+  return true;
+}
+
+/// A new file that nobody takes for a dead writer's: it is locked, and the lock
+/// dies with us. Where the file system has no locks, age decides.
+Fd Create(const std::string& path) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    struct stat now = {};
+    if (!file || flock(file.get(), LOCK_EX) != 0 ||
+        fstat(file.get(), &now) != 0 || now.st_nlink > 0) {
+      return file;
+    }
+    // Somebody saw it before it was locked.
+  }
+  return Fd();
+}
+
+/// Writes a value under a temporary name and gives it its own.
+bool Publish(const std::string& temporary, const std::string& path,
+             const std::string& contents) {
+  const Fd file = Create(temporary);
+  if (!file) return false;
+  if (WriteAll(file.get(), contents) &&
+      rename(temporary.c_str(), path.c_str()) == 0) {
+    return true;
+  }
+  unlink(temporary.c_str());
+  return false;
+}
+
+/// Removes a temporary file whose writer has died.
+void RemoveAbandoned(const std::string& temporary, bool old) {
+  const Fd file(open(temporary.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return;
+  const bool dead = flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+  if (dead || (errno != EWOULDBLOCK && old)) unlink(temporary.c_str());
 }
 
 struct Entry {
@@ -43,7 +87,7 @@ struct Entry {
   fs::path path;
 };
 
-/// All entries; temporary files that a killed writer left are removed.
+/// All entries; temporary files that killed writers left are removed.
 std::vector<Entry> List(const std::string& directory) {
   std::vector<Entry> entries;
   std::error_code error;
@@ -58,8 +102,8 @@ std::vector<Entry> List(const std::string& directory) {
     if (gone) continue;
     if (entry.path.extension() != kTemporary) {
       entries.push_back(entry);
-    } else if (now - entry.used > kStale) {
-      fs::remove(entry.path, gone);
+    } else {
+      RemoveAbandoned(entry.path, now - entry.used > kStale);
     }
   }
   return entries;
@@ -86,46 +130,56 @@ std::string Cache::Path(const std::string& key) const {
   return directory_ + "/" + key.substr(0, 2) + "/" + key.substr(2);
 }
 
-std::optional<std::string> Cache::Get(const std::string& key) {
+std::optional<std::string> Cache::Get(const std::string& key, bool use) {
   const std::optional<std::string> contents = ReadFile(Path(key));
   if (!contents || contents->size() < kDigest) return std::nullopt;
   std::string value = contents->substr(kDigest);
   if (contents->compare(0, kDigest, Sha256(key + value)) != 0) {
     return std::nullopt;
   }
+  if (!use) return value;
   std::error_code ignored;
   fs::last_write_time(Path(key), fs::file_time_type::clock::now(), ignored);
   return value;
 }
 
-void Cache::Put(const std::string& key, const std::string& value) {
+bool Cache::Put(const std::string& key, const std::string& value) {
   static std::atomic<uint64_t> count{0};
   const std::string path = Path(key);
   const std::string temporary = directory_ + "/" + std::to_string(getpid()) +
-                                "-" + std::to_string(count++) + kTemporary;
+                                "-" + std::to_string(count++) + "-" +
+                                key.substr(0, 8) + kTemporary;
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);
-  const bool written = WriteFile(temporary, Sha256(key + value) + value);
-  if (written) fs::rename(temporary, path, error);
-  if (!written || error) fs::remove(temporary, error);
-  written_ += static_cast<int64_t>(kDigest + value.size());
+  const bool stored = Publish(temporary, path, Sha256(key + value) + value);
+  if (stored) written_ += static_cast<int64_t>(kDigest + value.size());
   if (written_ > max_bytes_ / 16) Evict();
+  return stored;
 }
 
+/// One process at a time, so that several do not each remove what is too much.
 void Cache::Evict() {
+  const Fd lock(open(Beside("evict").c_str(),
+                     O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (lock && flock(lock.get(), LOCK_EX | LOCK_NB) != 0 &&
+      errno == EWOULDBLOCK) {
+    bytes_ += written_.exchange(0);
+    return;
+  }
   written_ = 0;
   std::vector<Entry> entries = List(directory_);
   int64_t total = 0;
   for (const Entry& entry : entries) total += entry.bytes;
-  if (total <= max_bytes_) return;
   std::sort(entries.begin(), entries.end(),
             [](const Entry& a, const Entry& b) { return a.used < b.used; });
   for (const Entry& entry : entries) {
     if (total <= max_bytes_) break;
-    std::error_code ignored;
-    fs::remove(entry.path, ignored);
+    std::error_code gone;
+    if (fs::remove(entry.path, gone)) ++evicted_;
     total -= entry.bytes;
   }
+  bytes_ = total;
+  if (lock) flock(lock.get(), LOCK_UN);  // a fork may have copies of it
 }
 
 std::string CacheDirectory(const std::string& chosen) {

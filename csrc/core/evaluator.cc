@@ -174,6 +174,8 @@ void Evaluator::Impl::Deliver(const TaskPtr& task) {
 
 uint64_t Evaluator::Impl::Submit(const Request& request, Done function) {
   TaskPtr task = NewTask(request);
+  while (!pipeline.AwaitRoom(kPollInterval)) {
+  }
   Waiter waiter;
   {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -219,21 +221,25 @@ std::vector<Result> Evaluator::Evaluate(const std::vector<Request>& requests,
     }
     entry.second.places.push_back(i);
   }
-  for (auto* entry : ordered) impl_->Enqueue(entry->first, entry->second);
-
-  std::unique_lock<std::mutex> lock(impl_->mutex);
-  while (batch->missing > 0) {
-    impl_->done.wait_for(lock, kPollInterval);
-    if (!poll || batch->missing == 0) continue;
-    lock.unlock();
-    try {
-      poll();
-    } catch (...) {
-      lock.lock();
-      batch->abandoned = true;
-      throw;
+  try {
+    for (auto* entry : ordered) {
+      while (!impl_->pipeline.AwaitRoom(kPollInterval)) {
+        if (poll) poll();
+      }
+      impl_->Enqueue(entry->first, entry->second);
     }
-    lock.lock();
+    std::unique_lock<std::mutex> lock(impl_->mutex);
+    while (batch->missing > 0) {
+      impl_->done.wait_for(lock, kPollInterval);
+      if (!poll || batch->missing == 0) continue;
+      lock.unlock();
+      poll();
+      lock.lock();
+    }
+  } catch (...) {
+    const std::lock_guard<std::mutex> lock(impl_->mutex);
+    batch->abandoned = true;
+    throw;
   }
   return batch->results;
 }

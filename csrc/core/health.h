@@ -14,6 +14,7 @@ namespace jaxkern {
 class Health {
  public:
   void CountWorker() { Add(&Stats::workers_started); }
+  void CountRejected() { Add(&Stats::rejected); }
   void CountRetry() { Add(&Stats::retries); }
   void CountResult(Status status) {
     Add(&Stats::results);

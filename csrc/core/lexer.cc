@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 
 namespace jaxkern {
 namespace {
@@ -44,6 +45,8 @@ bool IsRawPrefix(const std::string& word) {
 class Lexer {
  public:
   explicit Lexer(const std::string& source) : original_(source) {
+    source_.reserve(source.size());
+    origin_.reserve(source.size() + 1);
     for (size_t i = 0; i < source.size();) {
       if (const size_t n = Join(source, i)) {
         i += n;
@@ -56,6 +59,7 @@ class Lexer {
   }
 
   std::vector<Token> All() {
+    tokens_.reserve(source_.size() / 3);
     Space(0, origin_[0]);
     while (at_ < source_.size()) One();
     return std::move(tokens_);
@@ -63,7 +67,7 @@ class Lexer {
 
  private:
   bool Starts(const char* text) const {
-    return source_.compare(at_, std::string(text).size(), text) == 0;
+    return source_.compare(at_, std::strlen(text), text) == 0;
   }
 
   /// A token of its own for the joins in [begin, end) of the original.
@@ -107,9 +111,7 @@ class Lexer {
   void One() {
     const char c = source_[at_];
     if (c == '\n') return Newline();
-    if (std::isspace(static_cast<unsigned char>(c))) {
-      return Emit(Token::Kind::kSpace, at_ + 1);
-    }
+    if (std::isspace(static_cast<unsigned char>(c))) return Blanks();
     if (Starts("//")) return LineComment();
     if (Starts("/*")) {
       const size_t end = source_.find("*/", at_ + 2);
@@ -132,6 +134,15 @@ class Lexer {
       return Emit(Token::Kind::kPunct, at_ + 3);
     }
     Emit(Token::Kind::kPunct, at_ + 1);
+  }
+
+  void Blanks() {
+    size_t end = at_ + 1;
+    while (end < source_.size() && source_[end] != '\n' &&
+           std::isspace(static_cast<unsigned char>(source_[end]))) {
+      ++end;
+    }
+    Emit(Token::Kind::kSpace, end);
   }
 
   void Newline() {

@@ -13,10 +13,8 @@
 #include "core/check.h"
 #include "core/check_timing.h"
 #include "core/device_lock.h"
-#include "core/inspect.h"
 #include "core/memory_budget.h"
 #include "core/native.h"
-#include "core/rules.h"
 #include "core/schedule.h"
 #include "core/subprocess.h"
 
@@ -43,6 +41,21 @@ void RequireAtLeast(int least, const char* argument, int got) {
                               std::to_string(got));
 }
 
+int Compilers(const Options& options) {
+  return options.compile_workers > 0 ? options.compile_workers : Cores();
+}
+
+/// Enough between the stages that none waits for want of work; no more, since
+/// what waits holds descriptors and memory.
+TaskQueues::Bounds MakeBounds(const Options& options) {
+  const int built = 2 * (Compilers(options) + std::max(1, options.run_workers));
+  TaskQueues::Bounds bounds;
+  bounds.submitted = static_cast<size_t>(std::max(0, options.max_queued));
+  bounds.built = static_cast<size_t>(std::max(16, built));
+  bounds.ran = static_cast<size_t>(std::max(8, 2 * options.run_workers));
+  return bounds;
+}
+
 std::unique_ptr<Toolchain> MakeToolchain(const Options& options) {
   if (options.device == "cpu") return MakeCpuToolchain(options.compiler);
   if (options.device == "cuda") return MakeCudaToolchain(options.compiler);
@@ -63,7 +76,7 @@ Pipeline::Pipeline(const Options& chosen,
       guard_(native_),
       cancel_(eventfd(0, EFD_CLOEXEC)),
       builder_(MakeToolchain(chosen), &cache_, guard_.scratch(), guard_.fd(),
-               cancel_.get()),
+               cancel_.get(), Compilers(chosen)),
       baseline_builder_(&builder_),
       memory_bytes_(WorkerMemory(chosen.device, chosen.memory_bytes)),
       diagnostician_(chosen.device == "cpu" ? chosen.compiler : "",
@@ -71,9 +84,12 @@ Pipeline::Pipeline(const Options& chosen,
                      guard_.fd(), cancel_.get()),
       sanitizer_(builder_.toolchain().Sanitizer(), chosen.compiler,
                  MakeWorkerSpec(chosen.device), &cache_, guard_.scratch(),
-                 guard_.fd(), cancel_.get()) {
+                 guard_.fd(), cancel_.get()),
+      queues_(MakeBounds(chosen)) {
   RequireAtLeast(0, "compile_workers", options_.compile_workers);
   RequireAtLeast(1, "run_workers", options_.run_workers);
+  RequireAtLeast(0, "max_queued", options_.max_queued);
+  if (options_.explain_misses) builder_.ExplainMisses();
   std::promise<Introduction> opened;
   std::future<Introduction> introduction = opened.get_future();
   // The thread's own: it may still be in set_value when we go on.
@@ -81,48 +97,79 @@ Pipeline::Pipeline(const Options& chosen,
       [this, opened = std::move(opened)]() mutable { RunLoop(&opened); });
   try {
     worker_ = introduction.get();
+    StartThreads();
   } catch (...) {
     Stop();
     throw;
   }
+}
+
+/// Where the system has no more threads (RLIMIT_NPROC, a container's limit) the
+/// pools are smaller; one of each is needed.
+void Pipeline::StartThreads() {
+  const auto host = [this] {
+    Loop({Stage::kCheck, Stage::kLook, Stage::kBuild, Stage::kDiagnose});
+  };
+  StartThread(/*needed=*/true, host);
+  StartThread(false, [this] { Loop({Stage::kLook}); });
+  StartThread(false, [this] { Loop({Stage::kCheck}); });
+  if (sanitizer_.usable()) {
+    StartThread(true, [this] { Loop({Stage::kExamine}); });
+  }
   for (int i = 1; i < options_.run_workers; ++i) {
-    threads_.emplace_back([this] { RunLoop(nullptr); });
+    if (!StartThread(false, [this] { RunLoop(nullptr); })) return;
   }
-  const int compilers =
-      options_.compile_workers > 0 ? options_.compile_workers : Cores();
-  for (int i = 0; i < compilers; ++i) {
-    threads_.emplace_back([this] { HostLoop(); });
+  for (int i = 1; i < Compilers(options_); ++i) {
+    if (!StartThread(false, host)) return;
   }
-  if (sanitizer_.usable()) threads_.emplace_back([this] { ExamineLoop(); });
+}
+
+bool Pipeline::StartThread(bool needed, std::function<void()> loop) {
+  try {
+    threads_.emplace_back(std::move(loop));
+    return true;
+  } catch (const std::system_error&) {
+    if (needed) throw;
+    return false;
+  }
 }
 
 Pipeline::~Pipeline() { Stop(); }
 
 void Pipeline::Stop() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    stopping_ = true;
-  }
+  queues_.Stop();
   eventfd_write(cancel_.get(), 1);
-  host_work_.notify_all();
-  run_work_.notify_all();
-  examine_work_.notify_all();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }
 
-void Pipeline::HostLoop() {
-  bool check = false;
-  while (const TaskPtr task = TakeHostTask(&check)) {
-    if (!wanted_(task)) {
-      deliver_(task);
-    } else if (task->undiagnosed) {
-      DiagnoseTask(task);
-    } else if (check) {
-      CheckTask(task);
+void Pipeline::Loop(std::initializer_list<Stage> stages) {
+  Stage stage = Stage::kNone;
+  while (const TaskPtr task = queues_.Take(stages, &stage)) {
+    if (wanted_(task)) {
+      Handle(stage, task);
     } else {
-      BuildTask(task);
+      deliver_(task);
     }
+    if (stage == Stage::kBuild) queues_.Built();
+  }
+}
+
+void Pipeline::Handle(Stage stage, const TaskPtr& task) {
+  switch (stage) {
+    case Stage::kLook:
+      return LookAtTask(task);
+    case Stage::kBuild:
+      return BuildTask(task);
+    case Stage::kCheck:
+      return CheckTask(task);
+    case Stage::kDiagnose:
+      return DiagnoseTask(task);
+    case Stage::kExamine:
+      return ExamineTask(task);
+    case Stage::kRun:  // in RunLoop, with a worker
+    case Stage::kNone:
+      return;
   }
 }
 
@@ -136,7 +183,8 @@ void Pipeline::RunLoop(std::promise<Introduction>* opened) {
       return;
     }
   }
-  while (const TaskPtr task = Take(&to_run_, &run_work_)) {
+  Stage stage = Stage::kNone;
+  while (const TaskPtr task = queues_.Take({Stage::kRun}, &stage)) {
     if (wanted_(task)) {
       RunTask(task, &runner);
     } else {
@@ -145,101 +193,39 @@ void Pipeline::RunLoop(std::promise<Introduction>* opened) {
   }
 }
 
-void Pipeline::ExamineLoop() {
-  while (const TaskPtr task = Take(&to_examine_, &examine_work_)) {
-    if (wanted_(task)) ExamineTask(task);
-    deliver_(task);
-  }
-}
-
-TaskPtr Pipeline::TakeHostTask(bool* check) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  host_work_.wait(lock, [this] {
-    return stopping_ || !to_check_.empty() || !to_build_.empty() ||
-           !to_diagnose_.empty();
-  });
-  if (stopping_) return nullptr;
-  *check = !to_check_.empty();  // nearly done goes first
-  std::deque<TaskPtr>& queue = *check               ? to_check_
-                               : !to_build_.empty() ? to_build_
-                                                    : to_diagnose_;
-  TaskPtr task = std::move(queue.front());
-  queue.pop_front();
-  return task;
-}
-
-TaskPtr Pipeline::Take(std::deque<TaskPtr>* queue,
-                       std::condition_variable* work) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  work->wait(lock, [&] { return stopping_ || !queue->empty(); });
-  if (stopping_) return nullptr;
-  TaskPtr task = std::move(queue->front());
-  queue->pop_front();
-  return task;
-}
-
-void Pipeline::Push(std::deque<TaskPtr>* queue, TaskPtr task) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  task->queued = Clock::now();
-  queue->push_back(std::move(task));
-  (queue == &to_run_       ? run_work_
-   : queue == &to_examine_ ? examine_work_
-                           : host_work_)
-      .notify_one();
-}
-
 void Pipeline::BuildTask(const TaskPtr& task) {
-  Result& result = task->result;
-  result.device = worker_.device;
-  result.queue_s += SecondsSince(task->queued);
+  task->result.queue_s += SecondsSince(task->queued);
   if (!InService(task)) return;
   const Request& request = task->request;
-  const Problem& problem = *task->problem;
-  if (request.rules && BreaksARule(task)) return;
+  Build build;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    task->build =
-        builder_.Make(request.source, problem, request.compile_timeout_s);
-    if (task->build.status != Status::kInfraError) break;
+    build = builder_.Make(request.source, *task->problem,
+                          request.compile_timeout_s);
+    if (build.status != Status::kInfraError) break;
     if (attempt == 0) health_.CountRetry();
   }
-  const Build& build = task->build;
-  result.compile_s = build.compile_s;
-  result.cache_hit = build.cache_hit;
-  result.resources = build.resources;
-  if (build.status != Status::kOk) {
-    Fail(task, build.status, build.stage, build.log);
+  TakeBuild(task, std::move(build));
+}
+
+void Pipeline::TakeBuild(const TaskPtr& task, Build build) {
+  task->build = std::move(build);
+  const Build& built = task->build;
+  const Request& request = task->request;
+  Result& result = task->result;
+  result.compile_s = built.compile_s;
+  result.cache_hit = built.cache_hit;
+  result.cache_miss = built.cache_miss;
+  result.resources = built.resources;
+  if (built.status != Status::kOk) {
+    Fail(task, built.status, built.stage, built.log);
     return;
   }
   if (request.rules && HasABadLibrary(task)) return;
   if (request.repetitions > 0) {
     task->baselines =
-        baseline_builder_.Make(problem, request.compile_timeout_s);
+        baseline_builder_.Make(*task->problem, request.compile_timeout_s);
   }
-  Push(&to_run_, task);
-}
-
-/// By its text, before anything is compiled.
-bool Pipeline::BreaksARule(const TaskPtr& task) {
-  const auto breach = FindBreach(task->request.source);
-  if (!breach) return false;
-  task->result.rule = breach->rule;
-  task->result.evidence = breach->evidence;
-  Fail(task, Status::kCheating, "compile",
-       "cheating (" + breach->rule + "): " + breach->message + "\n" +
-           breach->evidence + "\n");
-  return true;
-}
-
-/// By what the linker left, before anything of it runs.
-bool Pipeline::HasABadLibrary(const TaskPtr& task) {
-  const auto offence = Inspect(task->build.library.get());
-  if (!offence) return false;
-  task->result.rule = offence->rule;
-  task->result.evidence = offence->evidence;
-  Fail(task, Status::kCheating, "link",
-       "cheating (" + offence->rule + "): the kernel " + offence->evidence +
-           ", which no kernel needs\n");
-  return true;
+  queues_.Push(Stage::kRun, task);
 }
 
 void Pipeline::RunTask(const TaskPtr& task, Runner* runner) {
@@ -271,7 +257,7 @@ void Pipeline::RunTask(const TaskPtr& task, Runner* runner) {
   task->result.run_s = SecondsSince(start);
   task->result.clocks = task->report.clocks;
   if (task->report.status == Status::kOk) {
-    Push(&to_check_, task);
+    queues_.Push(Stage::kCheck, task);
   } else {
     task->result.rule = task->report.rule;
     task->result.evidence = task->report.evidence;
@@ -310,7 +296,7 @@ void Pipeline::DiagnoseTask(const TaskPtr& task) {
   task->result.diagnosis = diagnosis.text;
   task->examine_s = diagnosis.left_s + (1 - share) * request.run_timeout_s;
   if (sanitizer_.usable() && !diagnosis.found) {
-    Push(&to_examine_, task);
+    queues_.Push(Stage::kExamine, task);
   } else {
     deliver_(task);
   }
@@ -321,13 +307,14 @@ void Pipeline::ExamineTask(const TaskPtr& task) {
       sanitizer_.Examine(task->result.replay.request, *task->problem,
                          task->result.status, worker_.device, task->examine_s);
   if (!found.empty()) task->result.diagnosis = found;
+  deliver_(task);
 }
 
 void Pipeline::Finish(const TaskPtr& task) {
   health_.CountResult(task->result.status);
   task->undiagnosed = task->request.diagnose && IsDiagnosable(task->result);
   if (task->undiagnosed) {
-    Push(&to_diagnose_, task);
+    queues_.Push(Stage::kDiagnose, task);
   } else {
     deliver_(task);
   }
@@ -353,11 +340,28 @@ void Pipeline::Start(TaskPtr task) {
   replay.problem_hash = task->problem->hash;
   replay.device = options_.device;
   replay.environment = Describe();
-  Push(&to_build_, std::move(task));
+  queues_.Push(Stage::kLook, std::move(task));
 }
 
 void Pipeline::RequireRoom(const Problem& problem, int repetitions) const {
   jaxkern::RequireRoom(problem, options_, repetitions, memory_bytes_);
+}
+
+Stats Pipeline::stats() const {
+  Stats stats = health_.stats();
+  queues_.Count(&stats);
+  const Builder::Counts builds = builder_.counts();
+  stats.cache_hits = builds.hits;
+  stats.cache_misses = builds.misses;
+  stats.cache_joined = builds.joined;
+  const Cache::Counts cache = cache_.counts();
+  stats.cache_evicted = cache.evicted;
+  stats.cache_bytes = cache.bytes;
+  const CompilerSlots::Counts compilers = builder_.compilers();
+  stats.compiling = compilers.running;
+  stats.compilers = compilers.limit;
+  stats.starved = compilers.starved;
+  return stats;
 }
 
 std::string Pipeline::Describe() const {

@@ -3,12 +3,9 @@
 #define JAXKERN_CORE_PIPELINE_H_
 
 #include <chrono>
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +20,7 @@
 #include "core/problem.h"
 #include "core/runner.h"
 #include "core/sanitizer.h"
+#include "core/task_queues.h"
 #include "jaxkern/evaluator.h"
 
 namespace jaxkern {
@@ -41,10 +39,10 @@ struct Task {
   double examine_s = 0;      ///< of the time for that, what is left
 };
 
-using TaskPtr = std::shared_ptr<Task>;
-
 /// Threads as wide as the cores build and check; one thread per run worker
-/// runs. What compute-sanitizer is asked about it is asked by one more.
+/// runs. Two more, of short tasks only, look at what is submitted and check, so
+/// that neither waits for compilers. What compute-sanitizer is asked about it
+/// is asked by another.
 class Pipeline {
  public:
   /// `wanted` is asked before work is spent on a task, `deliver` gets every
@@ -56,19 +54,27 @@ class Pipeline {
   ~Pipeline();
 
   void Start(TaskPtr task);
+  /// Waits until another task may be started, for at most this long; whether it
+  /// may.
+  bool AwaitRoom(std::chrono::milliseconds most) {
+    return queues_.AwaitRoom(most);
+  }
   std::string Describe() const;
-  Stats stats() const { return health_.stats(); }
+  Stats stats() const;
   /// Throws std::invalid_argument if the problem is too large for a worker.
   void RequireRoom(const Problem& problem, int repetitions) const;
 
  private:
   WorkerSpec MakeWorkerSpec(const std::string& device) const;
-  void HostLoop();
+  void StartThreads();
+  bool StartThread(bool needed, std::function<void()> loop);
+  void Loop(std::initializer_list<Stage> stages);
+  void Handle(Stage stage, const TaskPtr& task);
   void RunLoop(std::promise<Introduction>* opened);
-  void ExamineLoop();
-  TaskPtr TakeHostTask(bool* check);
-  TaskPtr Take(std::deque<TaskPtr>* queue, std::condition_variable* work);
+  void LookAtTask(const TaskPtr& task);
   void BuildTask(const TaskPtr& task);
+  void TakeBuild(const TaskPtr& task, Build build);
+  bool IsHopeless(const TaskPtr& task);
   void RunTask(const TaskPtr& task, Runner* runner);
   void CheckTask(const TaskPtr& task);
   bool BreaksARule(const TaskPtr& task);
@@ -78,7 +84,6 @@ class Pipeline {
   void ExamineTask(const TaskPtr& task);
   /// Delivers, perhaps after a diagnosis.
   void Finish(const TaskPtr& task);
-  void Push(std::deque<TaskPtr>* queue, TaskPtr task);
   void Fail(const TaskPtr& task, Status status, const std::string& stage,
             const std::string& log);
   void Stop();
@@ -98,10 +103,7 @@ class Pipeline {
   Introduction worker_;  // the first one's
   Health health_;
 
-  std::mutex mutex_;
-  std::condition_variable host_work_, run_work_, examine_work_;
-  bool stopping_ = false;
-  std::deque<TaskPtr> to_build_, to_run_, to_check_, to_diagnose_, to_examine_;
+  TaskQueues queues_;
   std::vector<std::thread> threads_;
 };
 

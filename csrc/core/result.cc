@@ -227,6 +227,7 @@ std::string ToJson(const Result& result) {
       {"queue_s", result.queue_s},
       {"run_s", result.run_s},
       {"cache_hit", result.cache_hit},
+      {"cache_miss", result.cache_miss},
       {"resources",
        {{"registers", result.resources.registers},
         {"shared_bytes", result.resources.shared_bytes},
@@ -286,6 +287,9 @@ Result FromJson(const std::string& text) {
   Read(object, "queue_s", &result.queue_s);
   Read(object, "run_s", &result.run_s);
   Read(object, "cache_hit", &result.cache_hit);
+  if (object.contains("cache_miss")) {  // absent in results of before
+    Read(object, "cache_miss", &result.cache_miss);
+  }
   result.resources = ReadResources(Object(object, "resources"));
   result.replay = ReadReplay(Object(object, "replay"));
   return result;

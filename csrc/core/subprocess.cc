@@ -206,6 +206,7 @@ bool Spawn(const Command& command, Subprocess* child, std::string* error) {
       waitpid(pid, nullptr, 0);
       if (command.guard >= 0) WithdrawGroup(command.guard, pid);
     }
+    child->error = cause;
     *error = "cannot start " + program + ": " + std::strerror(cause);
     return false;
   }
@@ -268,7 +269,10 @@ Ended Run(const Command& command, double timeout_s, size_t output_cap,
   const auto deadline =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(
                          std::chrono::duration<double>(timeout_s));
-  if (!Spawn(command, &child, &ended.spawn_error)) return ended;
+  if (!Spawn(command, &child, &ended.spawn_error)) {
+    ended.starved = child.error == EAGAIN || child.error == ENOMEM;
+    return ended;
+  }
   bool open = true;
   while (true) {
     int wait = RemainingMs(deadline);

@@ -38,6 +38,7 @@ struct Subprocess {
   Fd exited;       ///< readable once the child has exited
   Fd output;
   int guard = -1;
+  int error = 0;  ///< errno of a start that failed
 };
 
 /// How a child ended.
@@ -48,6 +49,7 @@ struct Ended {
   int exit_code = -1;       ///< -1: it did not exit by itself
   int signal = 0;           ///< the signal that ended it, or 0
   std::string output;       ///< capped
+  bool starved = false;     ///< spawn_error: no process or memory was left
   std::string spawn_error;  ///< why there never was a child; "" if there was
 };
 

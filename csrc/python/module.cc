@@ -9,10 +9,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/cache.h"
+#include "core/hopeless.h"
 #include "jaxkern/evaluator.h"
 
 namespace py = pybind11;
@@ -102,6 +104,20 @@ class ClosableEvaluator {
     d["infra_errors"] = stats.infra_errors;
     d["retries"] = stats.retries;
     d["workers_started"] = stats.workers_started;
+    d["rejected"] = stats.rejected;
+    d["cache_hits"] = stats.cache_hits;
+    d["cache_misses"] = stats.cache_misses;
+    d["cache_joined"] = stats.cache_joined;
+    d["cache_evicted"] = stats.cache_evicted;
+    d["cache_bytes"] = stats.cache_bytes;
+    d["queued_builds"] = stats.queued_builds;
+    d["queued_runs"] = stats.queued_runs;
+    d["queued_checks"] = stats.queued_checks;
+    d["compiling"] = stats.compiling;
+    d["compilers"] = stats.compilers;
+    d["starved"] = stats.starved;
+    d["blocked_s"] = stats.blocked_s;
+    d["stalled_s"] = stats.stalled_s;
     d["out_of_service"] = stats.out_of_service;
     return d;
   }
@@ -190,6 +206,7 @@ void BindResult(py::module_* m) {
       .def_readonly("queue_s", &Result::queue_s)
       .def_readonly("run_s", &Result::run_s)
       .def_readonly("cache_hit", &Result::cache_hit)
+      .def_readonly("cache_miss", &Result::cache_miss)
       .def_readonly("resources", &Result::resources)
       .def_property_readonly(
           "replay",
@@ -208,11 +225,12 @@ void BindEvaluator(py::module_* m) {
   py::class_<ClosableEvaluator>(*m, "Evaluator")
       .def(py::init([](std::string device, int compile_workers, int run_workers,
                        std::string cache_dir, std::string compiler,
-                       int64_t cache_bytes, int64_t memory_bytes) {
+                       int64_t cache_bytes, int64_t memory_bytes,
+                       int max_queued, bool explain_misses) {
              return std::make_unique<ClosableEvaluator>(
                  Options{std::move(device), compile_workers, run_workers,
                          std::move(cache_dir), std::move(compiler), cache_bytes,
-                         memory_bytes});
+                         memory_bytes, max_queued, explain_misses});
            }),
            Released(), py::arg("device") = defaults.device,
            py::arg("compile_workers") = defaults.compile_workers,
@@ -220,7 +238,9 @@ void BindEvaluator(py::module_* m) {
            py::arg("cache_dir") = defaults.cache_dir,
            py::arg("compiler") = defaults.compiler,
            py::arg("cache_bytes") = defaults.cache_bytes,
-           py::arg("memory_bytes") = defaults.memory_bytes)
+           py::arg("memory_bytes") = defaults.memory_bytes,
+           py::arg("max_queued") = defaults.max_queued,
+           py::arg("explain_misses") = defaults.explain_misses)
       .def("evaluate", &ClosableEvaluator::Evaluate, Released())
       .def("submit", &ClosableEvaluator::Submit, Released())
       .def("submit_then", &ClosableEvaluator::SubmitThen)
@@ -238,6 +258,17 @@ void BindEvaluator(py::module_* m) {
 PYBIND11_MODULE(_core, m) {
   m.doc() = "The C++ evaluator; use jaxkern.evaluator.";
   m.def("cache_directory", &jaxkern::CacheDirectory, py::arg("chosen"));
+  m.def(
+      "find_hopeless",
+      [](const std::string& source, const std::string& signature)
+          -> std::optional<std::tuple<std::string, std::string, std::string>> {
+        const auto found = jaxkern::FindHopeless(source, signature);
+        if (!found) return std::nullopt;
+        return std::make_tuple(jaxkern::StatusName(found->status), found->stage,
+                               found->log);
+      },
+      py::arg("source"), py::arg("signature") = "launch",
+      "(status, stage, log) of a text that no compiler would take, else None.");
   jaxkern::BindRequest(&m);
   jaxkern::BindResult(&m);
   jaxkern::BindEvaluator(&m);

@@ -17,12 +17,13 @@ import atexit
 import hashlib
 import os
 import pathlib
+import queue
 import secrets
 import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from jaxkern import _core
@@ -87,6 +88,8 @@ class Evaluator:
     cache_dir: str | os.PathLike = "",
     compiler: str = "",
     memory_bytes: int = 0,
+    max_queued: int = 4096,
+    explain_misses: bool = False,
     seed: int | None = None,
   ):
     """Starts the workers.
@@ -100,6 +103,10 @@ class Evaluator:
       compiler: nvcc, or the host compiler for the cpu device; '' to find it.
       memory_bytes: of a worker: address space on cpu, GPU memory that must be
         free on cuda; 0 for 4 GiB and 256 MiB per core on cpu, no limit on cuda.
+      max_queued: requests that wait for a compiler. With more, `submit` and
+        `evaluate` wait themselves; 0 for never.
+      explain_misses: say in `Result.cache_miss` why a build was not in the
+        cache; takes time.
       seed: of the inputs that tasks are given; None for the cache directory's
         own, a secret drawn when it was first used.
 
@@ -118,16 +125,23 @@ class Evaluator:
       cache_dir=cache_dir,
       compiler=compiler,
       memory_bytes=memory_bytes,
+      max_queued=max_queued,
+      explain_misses=explain_misses,
     )
     self._awaited: set[asyncio.Future] = set()
     _open.add(self)
 
-  def evaluate(self, requests: Sequence[Request]) -> list[Result]:
+  def evaluate(self, requests: Iterable[Request]) -> list[Result]:
     """Results in the order of the requests; equal requests run once.
+
+    Of an iterator, e.g. of what is still being sampled, those that it has given
+    are judged while it makes the next. A list is looked at before any is.
 
     Raises:
       ValueError: a malformed bundle or request.
     """
+    if not isinstance(requests, Sequence):
+      return self._evaluate_early(requests)
     return self._core.evaluate([self._translate(r) for r in requests])
 
   def submit(self, request: Request) -> int:
@@ -164,11 +178,11 @@ class Evaluator:
     """One line: device, compiler, cache, and the protections in force."""
     return self._core.describe()
 
-  def stats(self) -> dict[str, int | str]:
-    """Counts since the start, and whether the device is out of service.
+  def stats(self) -> dict[str, int | float | str]:
+    """What the machinery has been through since the start, and its queues now.
 
-    'results', 'infra_errors' among them, 'retries' after our own failures,
-    'workers_started', and 'out_of_service' with the reason, '' while it works.
+    Stats in docs/evaluator.md says what each number is; 'out_of_service' has
+    the reason, '' while the device works.
     """
     return self._core.stats()
 
@@ -194,6 +208,36 @@ class Evaluator:
   async def __aexit__(self, *exception) -> None:
     """Closes."""
     await asyncio.to_thread(self.close)
+
+  def _evaluate_early(self, requests: Iterable[Request]) -> list[Result]:
+    finished: queue.SimpleQueue[tuple[int, Result]] = queue.SimpleQueue()
+    places: dict[tuple, int] = {}  # Of the first of equal requests.
+    order, tickets = [], []
+    results: dict[int, Result] = {}
+    try:
+      for request in requests:
+        key = (self._bundle(request.task), *request[1:])
+        if key not in places:
+          place = places[key] = len(places)
+          tickets.append(
+            self._core.submit_then(
+              _core.Request(*key),
+              lambda result, place=place: finished.put((place, result)),
+            )
+          )
+        order.append(places[key])
+      while len(results) < len(places):
+        try:
+          place, result = finished.get(timeout=0.5)
+        except queue.Empty:
+          self._core.describe()  # Raises if another thread has closed it.
+        else:
+          results[place] = result
+    except BaseException:
+      for ticket in tickets:
+        self._core.abandon(ticket)
+      raise
+    return [results[place] for place in order]
 
   async def _judge(self, request: Request) -> Result:
     future = asyncio.get_running_loop().create_future()

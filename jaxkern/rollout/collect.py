@@ -5,7 +5,7 @@ Fixed letters: P prompt tokens, T completion tokens, G group, K turns.
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -16,9 +16,10 @@ from jaxkern.rollout import prompts
 from jaxkern.tasks.task import Task
 from jaxkern.tokenizer import Tokenizer
 
-# (task, source) pairs to results, in order. A result has status and log; its
-# compile_s and run_s are added up.
-Evaluate = Callable[[Sequence[tuple[Task, str]]], Sequence[Any]]
+# (task, source) pairs to results, in order. The pairs come as they are written:
+# who draws one may have it judged while the next are being sampled. A result
+# has status and log; its compile_s and run_s are added up.
+Evaluate = Callable[[Iterable[tuple[Task, str]]], Sequence[Any]]
 
 
 class Turn(NamedTuple):
@@ -55,7 +56,10 @@ class Rollout(NamedTuple):
 
 
 class Seconds(NamedTuple):
-  """Where the time went: two wall-clock parts, two sums over results."""
+  """Where the time went: two wall-clock parts, two sums over results.
+
+  What is judged while others are being sampled takes none of the second.
+  """
 
   sampling: float
   evaluating: float
@@ -118,21 +122,19 @@ def collect(
   for turn in range(turns):
     texts = [_prompt(tasks[i // group_size], rollouts[i]) for i in active]
     start = time.monotonic()
-    written = _write(sampler, jax.random.fold_in(key, turn), texts)
-    middle = time.monotonic()
-    results = evaluate(
-      [
-        (tasks[i // group_size], t.source)
-        for i, t in zip(active, written, strict=True)
-      ]
+    writing = _Writing(
+      _write(sampler, jax.random.fold_in(key, turn), texts),
+      [tasks[i // group_size] for i in active],
     )
+    results = evaluate(writing)
     spent += (
-      middle - start,
-      time.monotonic() - middle,
+      writing.seconds,
+      time.monotonic() - start - writing.seconds,
       sum(r.compile_s for r in results),
       sum(r.run_s for r in results),
     )
-    for i, one, result in zip(active, written, results, strict=True):
+    for (k, one), result in zip(writing.written, results, strict=True):
+      i = active[k]
       rollouts[i] = rollouts[i]._replace(
         turns=(*rollouts[i].turns, one._replace(result=result))
       )
@@ -192,6 +194,28 @@ def encode(tokenizer: Tokenizer, text: str, limit: int) -> list[int]:
   return ids[: limit - tail] + ids[-tail:]
 
 
+class _Writing:
+  """Completions on their way to the evaluator: an iterator of its pairs."""
+
+  def __init__(self, turns: Iterator[tuple[int, Turn]], tasks: Sequence[Task]):
+    self._turns = turns
+    self._tasks = tasks
+    self.written: list[tuple[int, Turn]] = []
+    self.seconds = 0.0  # Spent sampling.
+
+  def __iter__(self) -> Iterator[tuple[Task, str]]:
+    return self
+
+  def __next__(self) -> tuple[Task, str]:
+    start = time.monotonic()
+    try:
+      i, turn = next(self._turns)
+    finally:
+      self.seconds += time.monotonic() - start
+    self.written.append((i, turn))
+    return self._tasks[i], turn.source
+
+
 def _prompt(task: Task, rollout: Rollout) -> str:
   if not rollout.turns:
     return prompts.first_turn(task)
@@ -203,8 +227,8 @@ def _prompt(task: Task, rollout: Rollout) -> str:
 
 def _write(
   sampler: Sampler, key: jax.Array, texts: Sequence[str]
-) -> list[Turn]:
-  """A completion for each prompt, verdicts still missing.
+) -> Iterator[tuple[int, Turn]]:
+  """Completions as they are written, each with the index of its prompt.
 
   Prompts of similar length share a call, so that few tokens are padding; rows
   that a call has left are filled with empty prompts.
@@ -212,7 +236,6 @@ def _write(
   limit = max(sampler.prompt_lengths)
   ids = [encode(sampler.tokenizer, text, limit) for text in texts]
   order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-  turns: list[Turn | None] = [None] * len(ids)
   for start in range(0, len(order), sampler.rows):
     chunk = order[start : start + sampler.rows]
     rows = [ids[i] for i in chunk]
@@ -233,5 +256,4 @@ def _write(
       row = jax.tree.map(lambda x, b=b: x[b], sampled)
       text = sampler.tokenizer.decode(row.tokens[row.mask > 0])
       source = prompts.extract(text)
-      turns[i] = Turn(ids[i], *row, source, None)
-  return turns
+      yield i, Turn(ids[i], *row, source, None)

@@ -166,6 +166,9 @@ def summarise(
   values["groups_expanded"] = sum(t_min <= n <= t_max for n in failures)
   statuses = Counter(t.result.status for r in rollouts for t in r.turns)
   values |= {f"status/{status}": n for status, n in sorted(statuses.items())}
+  values["cache_hits"] = sum(
+    t.result.cache_hit for r in rollouts for t in r.turns
+  )
   values["distinct_kernels"] = len(
     {(r.task, t.source) for r in rollouts for t in r.turns}
   )
@@ -194,7 +197,8 @@ def _line(step: int, steps: int, values: dict, turns: int, left: float) -> str:
     f"sampling {values['seconds_sampling']:.1f} s, "
     f"evaluating {values['seconds_evaluating']:.1f} s "
     f"(compilers {values['seconds_compiling']:.1f} s, "
-    f"runs {values['seconds_running']:.1f} s), "
+    f"runs {values['seconds_running']:.1f} s, "
+    f"{values['cache_hits']:.0f} cached), "
     f"updating {values['seconds_updating']:.1f} s  "
     f"{int(left // 60)}:{int(left % 60):02d} left"
   )

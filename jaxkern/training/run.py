@@ -5,7 +5,7 @@ import json
 import os
 import pathlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -171,12 +171,11 @@ class _Stages:
       temperature,
     )
 
-  def _evaluate(self, pairs: Sequence) -> list:
+  def _evaluate(self, pairs: Iterable) -> list:
+    # No list: judging begins while the rest is sampled.
     return self._evaluator.evaluate(
-      [
-        Request(task, source, run_timeout_s=self._config.run_timeout_s)
-        for task, source in pairs
-      ]
+      Request(task, source, run_timeout_s=self._config.run_timeout_s)
+      for task, source in pairs
     )
 
 

@@ -115,7 +115,7 @@ def collect(evaluator: Evaluator, bundle: str, candidates, distinct) -> dict:
   seconds = collections.Counter()
   for i, (kind, candidate) in enumerate(candidates):
     # Candidates differ, so that none is answered along with another.
-    source = candidate.source + (f"// {i}\n" if distinct else "")
+    source = candidate.source + (f"int distinct_{i};\n" if distinct else "")
     timeout = candidate.run_timeout_s + i * 1e-5
     request = Request(bundle, source, run_timeout_s=timeout, rules=False)
     tickets[evaluator.submit(request)] = (kind, candidate)

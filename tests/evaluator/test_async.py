@@ -41,7 +41,7 @@ def test_the_loop_goes_on_while_results_come(evaluator, task):
 def test_submissions_finish_in_their_own_order(evaluator, task):
   async def main():
     slow = evaluator.asubmit(Request(task, ENDLESS, run_timeout_s=0.7))
-    quick = evaluator.asubmit(Request(task, "nonsense"))
+    quick = evaluator.asubmit(Request(task, "launch"))
     done, _ = await asyncio.wait(
       [slow, quick], return_when=asyncio.FIRST_COMPLETED
     )
@@ -67,7 +67,8 @@ def test_what_is_cancelled_leaves_the_queue(cache_dir, task):
       running = evaluator.asubmit(Request(task, ENDLESS, run_timeout_s=1.0))
       await asyncio.sleep(0.3)
       queued = [
-        evaluator.asubmit(Request(task, ENDLESS + f"// {i}")) for i in range(10)
+        evaluator.asubmit(Request(task, ENDLESS + f"int queued_{i};"))
+        for i in range(10)
       ]
       with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1):

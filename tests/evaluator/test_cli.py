@@ -32,7 +32,7 @@ def test_one_json_object_per_kernel_in_order(bundle, cache_dir, tmp_path):
   good = tmp_path / "good.cu"
   good.write_text(KERNEL)
   bad = tmp_path / "bad.cu"
-  bad.write_text("nonsense")
+  bad.write_text("launch")
   done = jaxkern_eval(
     f"--bundle={bundle}",
     "--device=cpu",
@@ -74,6 +74,7 @@ def test_one_json_object_per_kernel_in_order(bundle, cache_dir, tmp_path):
     "queue_s",
     "run_s",
     "cache_hit",
+    "cache_miss",
     "resources",
     "replay",
   }

@@ -27,9 +27,68 @@ def test_right_kernel_is_ok(evaluator, task):
 
 
 def test_second_build_of_a_kernel_is_a_cache_hit(evaluator, task):
-  source = KERNEL + "// not seen before\n"
+  source = KERNEL + "int not_seen_before;\n"
   assert not judge(evaluator, task, source).cache_hit
   assert judge(evaluator, task, source).cache_hit
+  other = "// another layout\n" + source.replace("\n  ", " ")
+  assert judge(evaluator, task, other).cache_hit
+  telling = source + "int line() { return __LINE__; }\n"
+  assert not judge(evaluator, task, telling).cache_hit
+  assert not judge(evaluator, task, "\n" + telling).cache_hit
+
+
+def test_a_refusal_is_a_hit_for_the_same_lines_only(evaluator, task):
+  wrong = kernel("y[i] = undeclared_in_this_test;")
+  first = judge(evaluator, task, wrong)
+  assert first.status == "compile_error" and not first.cache_hit
+  assert judge(evaluator, task, wrong).cache_hit
+  moved = judge(evaluator, task, "\n\n" + wrong)
+  assert not moved.cache_hit
+  assert "kernel.cu:4:" in first.log and "kernel.cu:6:" in moved.log
+
+
+def test_misses_are_explained(cache_dir, task):
+  source = KERNEL + "int explained;\n"
+  with Evaluator(cache_dir=cache_dir, explain_misses=True) as evaluator:
+    judge(evaluator, task, source)
+    assert judge(evaluator, task, source).cache_miss == ""
+    changed = source.replace("if (i < n)", "if (n > i)")
+    assert judge(evaluator, task, changed).cache_miss.startswith(
+      "source: line 4 is `if (n > i) y[i] = a * x[i];`, in the nearest"
+    )
+  with Evaluator(
+    cache_dir=cache_dir, explain_misses=True, compiler="c++"
+  ) as evaluator:
+    miss = judge(evaluator, task, source).cache_miss
+    assert miss in ("", "stored for another compiler")
+
+
+def test_requests_are_judged_as_an_iterator_gives_them(evaluator, task):
+  events = []
+
+  def requests():
+    for i in range(3):
+      yield Request(task, KERNEL + f"int early_{i};\n")
+      before = evaluator.stats()["results"]
+      deadline = time.monotonic() + 30
+      while evaluator.stats()["results"] == before:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+      events.append(i)  # The first are done while this one makes the next.
+    yield Request(task, KERNEL + "int early_0;\n")
+
+  results = evaluator.evaluate(requests())
+  assert [r.status for r in results] == ["ok"] * 4
+  assert events == [0, 1, 2]
+  with pytest.raises(RuntimeError, match="no more"):
+    evaluator.evaluate(_failing(task))
+  with pytest.raises(ValueError, match="repetitions"):
+    evaluator.evaluate(iter([Request(task, KERNEL, repetitions=-1)]))
+
+
+def _failing(task):
+  yield Request(task, KERNEL)
+  raise RuntimeError("no more")
 
 
 def test_timed_cases_are_timed_against_the_baseline(evaluator, task):
@@ -81,7 +140,7 @@ FAULTS = {
   "link_error": (
     KERNEL.replace("int launch(", "int lunch("),
     "link",
-    "undefined symbol: launch",
+    "nothing in the text is named `launch`",
   ),
   "launch_error": (
     KERNEL.replace("64, 0, stream", "2048, 0, stream"),
@@ -144,7 +203,7 @@ def test_fault_has_its_status_and_a_log_without_paths(evaluator, task, fault):
 
 
 def test_results_keep_the_order_and_faults_do_not_spread(evaluator, task):
-  sources = [KERNEL, FAULTS["segfault"][0], KERNEL, "nonsense", KERNEL]
+  sources = [KERNEL, FAULTS["segfault"][0], KERNEL, "launch", KERNEL]
   results = evaluator.evaluate([Request(task, s) for s in sources])
   assert [r.status for r in results] == [
     "ok",
@@ -157,7 +216,7 @@ def test_results_keep_the_order_and_faults_do_not_spread(evaluator, task):
 
 def test_submissions_come_back_as_they_finish(evaluator, task):
   slow = evaluator.submit(Request(task, FAULTS["timeout"][0], 0, 60.0, 0.7))
-  quick = evaluator.submit(Request(task, "nonsense"))
+  quick = evaluator.submit(Request(task, "launch"))
   assert evaluator.next()[0] == quick
   assert evaluator.next(timeout_s=0.01) is None
   ticket, result = evaluator.next(timeout_s=30)

@@ -39,6 +39,7 @@ def verdicts(*rounds):
 
   def evaluate(pairs):
     statuses = next(script)
+    pairs = list(pairs)
     assert len(pairs) == len(statuses)
     return [
       SimpleNamespace(status=s, log="", compile_s=1.0, run_s=0.5)
@@ -98,6 +99,26 @@ def test_a_repair_prompt_holds_the_attempt_and_its_status(tokenizer):
   groups, _ = run(sampler_of(tokenizer), evaluate)
   prompt = tokenizer.decode(groups[0][0].turns[1].prompt)
   assert prompt.endswith("atimeout") and "jax.nn.relu" in prompt
+
+
+def test_completions_are_handed_over_while_others_are_sampled(tokenizer):
+  calls, before = [], []
+
+  def evaluate(pairs):
+    results = []
+    for task, source in pairs:
+      before.append(len(calls))  # Of the sampler, when this one came.
+      results.append(SimpleNamespace(status=f"{task.name} {source}", log=""))
+      results[-1].compile_s = results[-1].run_s = 0.0
+    return results
+
+  groups, seconds = run(
+    sampler_of(tokenizer, rows=1, calls=calls), evaluate, turns=1
+  )
+  assert before == [1, 2, 3, 4]
+  statuses = [[r.turns[0].result.status for r in group] for group in groups]
+  assert statuses == [["relu a"] * 2, ["tanh a"] * 2]
+  assert seconds.sampling > 0
 
 
 def test_rows_are_padded_to_few_shapes(tokenizer):

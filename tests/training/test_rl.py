@@ -41,6 +41,7 @@ def evaluate(pairs):
       log="odd lengths pass",
       compile_s=0.0,
       run_s=0.0,
+      cache_hit=False,
       speedup=0.0,
     )
     for _, source in pairs
@@ -101,7 +102,9 @@ def turn(status):
 
 
 def rollout(*statuses):
-  turns = [turn(SimpleNamespace(status=s)) for s in statuses]
+  turns = [
+    turn(SimpleNamespace(status=s, cache_hit=s == "ok")) for s in statuses
+  ]
   return Rollout("relu", tuple(turns))
 
 
@@ -133,3 +136,4 @@ def test_summary_counts_groups_and_statuses():
   assert values["groups_easy"] == values["groups_hopeless"] == 1
   assert values["groups_expanded"] == 1
   assert values["status/timeout"] == 3 and values["status/ok"] == 4
+  assert values["cache_hits"] == 4

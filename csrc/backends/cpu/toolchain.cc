@@ -94,7 +94,8 @@ class CpuToolchain final : public Toolchain {
     // What -march=native means here; a cache may be shared between hosts.
     target_ = Probe({compiler_.path, "-march=native", "-Q", "--help=target"});
     cxx_library_ = FindCxxLibrary(compiler_.path);
-    fingerprint_ = version_ + target_ + cxx_library_ + HashFiles(include_);
+    headers_ = HashFiles(include_);
+    fingerprint_ = version_ + target_ + cxx_library_ + headers_;
     for (const std::string& flag : Flags()) fingerprint_ += "\n" + flag;
   }
 
@@ -103,6 +104,17 @@ class CpuToolchain final : public Toolchain {
   }
 
   std::string Fingerprint() const override { return fingerprint_; }
+
+  std::map<std::string, std::string> Parts() const override {
+    std::string flags;
+    for (const std::string& flag : Flags()) flags += flag + "\n";
+    return {{"compiler", version_ + cxx_library_},
+            {"architecture", target_},
+            {"headers", headers_},
+            {"flags", flags}};
+  }
+
+  bool KeepsLines() const override { return checked_; }
 
   std::string SourceName() const override { return "kernel.cu"; }
 
@@ -155,7 +167,7 @@ class CpuToolchain final : public Toolchain {
 
   const bool checked_;
   Compiler compiler_;
-  std::string include_, version_, target_, cxx_library_, fingerprint_;
+  std::string include_, version_, target_, cxx_library_, headers_, fingerprint_;
 };
 
 }  // namespace

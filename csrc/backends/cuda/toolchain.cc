@@ -50,6 +50,17 @@ class CudaToolchain final : public Toolchain {
     return print;
   }
 
+  std::map<std::string, std::string> Parts() const override {
+    std::string flags;
+    for (const std::string& flag : Flags()) flags += flag + "\n";
+    return {{"compiler", nvcc_.build + host_},
+            {"runtime", nvcc_.cudart},
+            {"architecture", architecture_},
+            {"flags", flags}};
+  }
+
+  bool KeepsLines() const override { return lines_; }
+
   std::string SourceName() const override { return "kernel.cu"; }
 
   Prepared Prepare(const std::string& source,

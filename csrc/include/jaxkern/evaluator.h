@@ -136,6 +136,8 @@ struct Result {
   double queue_s = 0;  ///< waiting for a compiler or a worker
   double run_s = 0;    ///< in the worker and comparing
   bool cache_hit = false;
+  /// Why the build was not in the cache, with Options::explain_misses.
+  std::string cache_miss;
   Resources resources;
   Replay replay;
 };
@@ -152,6 +154,11 @@ struct Options {
   /// free at the start and that a problem's buffers may take; what a candidate
   /// allocates by itself is not counted there.
   int64_t memory_bytes = 0;
+  /// Requests that wait for a compiler. With more, Submit and Evaluate wait
+  /// themselves; 0: never.
+  int max_queued = 4096;
+  /// Say why builds were not in the cache (Result::cache_miss); takes time.
+  bool explain_misses = false;
 };
 
 /// What an evaluator's machinery has been through since it started.
@@ -160,6 +167,22 @@ struct Stats {
   int64_t infra_errors = 0;  ///< results that say nothing of their candidates
   int64_t retries = 0;       ///< builds and runs repeated for such a failure
   int64_t workers_started = 0;
+  int64_t rejected = 0;  ///< results by the text alone, without a compiler
+
+  // Builds, those of baselines included.
+  int64_t cache_hits = 0, cache_misses = 0;
+  int64_t cache_joined = 0;   ///< waited for a thread or process at the same
+  int64_t cache_evicted = 0;  ///< entries that had to go, by this evaluator
+  int64_t cache_bytes = 0;    ///< on disk, as far as this evaluator knows
+
+  // At the moment.
+  int64_t queued_builds = 0, queued_runs = 0, queued_checks = 0;
+  int64_t compiling = 0;  ///< compilers that run
+  int64_t compilers = 0;  ///< that may run; fewer while the system is short
+
+  int64_t starved = 0;   ///< compilers that the system had no process for
+  double blocked_s = 0;  ///< that Submit and Evaluate waited for room
+  double stalled_s = 0;  ///< that compilers waited for runs to catch up
   /// Why the device takes no more candidates, and every further request is an
   /// infra_error; "" while it does.
   std::string out_of_service;

@@ -1,5 +1,11 @@
 #include "core/cache.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <thread>
 
@@ -15,7 +21,8 @@ const std::string kKey = "ab0123";
 
 std::string OnlyFile(const std::string& directory) {
   std::string found;
-  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+  for (const auto& entry :
+       fs::recursive_directory_iterator(directory + "/builds")) {
     if (entry.is_regular_file()) found = entry.path();
   }
   return found;
@@ -71,16 +78,42 @@ TEST(TheLeastRecentlyUsedGoFirst) {
   CHECK(cache.Get("dd4").has_value());
 }
 
-TEST(AKilledWritersLeftoverIsRemovedLater) {
+TEST(ADeadWritersFileIsRemovedAndALivingOnesIsNot) {
   const TemporaryDirectory directory;
   fs::create_directories(directory.path() + "/builds");
-  const std::string left = directory.Write("builds/1-1.new", "torn");
+  const std::string dead = directory.Write("builds/1-1.new", "torn");
+  const std::string alive = directory.Write("builds/1-2.new", "torn");
+  const int file = open(alive.c_str(), O_RDONLY);
+  CHECK_EQ(flock(file, LOCK_EX), 0);
   Cache(directory.path(), 1000);
-  CHECK(fs::exists(left));  // it may still be being written
-  fs::last_write_time(left,
-                      fs::file_time_type::clock::now() - std::chrono::hours(2));
-  Cache(directory.path(), 1000);
-  CHECK(!fs::exists(left));
+  CHECK(!fs::exists(dead));
+  CHECK(fs::exists(alive));
+  close(file);
+}
+
+TEST(WhatIsOnDiskAndWhatHadToGoIsCounted) {
+  const TemporaryDirectory directory;
+  Cache cache(directory.path(), 350);
+  for (const char* key : {"aa1", "bb2"}) cache.Put(key, std::string(36, 'v'));
+  CHECK_EQ(cache.counts().bytes, 200);
+  CHECK_EQ(cache.counts().evicted, 0);
+  for (const char* key : {"cc3", "dd4"}) cache.Put(key, std::string(36, 'v'));
+  CHECK_EQ(cache.counts().bytes, 300);
+  CHECK_EQ(cache.counts().evicted, 1);
+}
+
+TEST(LookingWithoutUseDoesNotKeepAnEntry) {
+  const TemporaryDirectory directory;
+  Cache cache(directory.path(), 250);
+  const std::string value(36, 'v');
+  for (const char* key : {"aa1", "bb2"}) {
+    cache.Put(key, value);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  CHECK(cache.Get("aa1", /*use=*/false).has_value());
+  cache.Put("cc3", value);
+  CHECK(!cache.Get("aa1"));
+  CHECK(cache.Get("bb2").has_value());
 }
 
 TEST(AnUnusableDirectoryIsRefused) {
@@ -105,6 +138,48 @@ TEST(ProcessesMayShareADirectory) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+/// Stores and reads until it is killed; ends early if a value is not its own.
+[[noreturn]] void Churn(const std::string& directory, int seed) {
+  Cache cache(directory, 200'000);
+  for (int i = seed;; i = (i * 69069 + 1) & 0xffff) {
+    const std::string key = std::to_string(1000 + i % 400);
+    const auto value = cache.Get(key);
+    const std::string right = key + std::string(static_cast<size_t>(1000), 'v');
+    if (value && *value != right) _exit(3);
+    if (!value) cache.Put(key, right);
+  }
+}
+
+TEST(KilledProcessesLeaveNothingTornAndNothingBehind) {
+  const TemporaryDirectory directory;
+  for (int round = 0; round < 8; ++round) {
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i) {
+      children.push_back(fork());
+      if (children.back() == 0) Churn(directory.path(), round * 4 + i);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(60 + 10 * round));
+    for (const pid_t child : children) {
+      int status = 0;
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      CHECK(WIFSIGNALED(status));
+    }
+  }
+  Cache cache(directory.path(), 200'000);
+  int64_t total = 0;
+  int entries = 0;
+  for (const auto& entry :
+       fs::recursive_directory_iterator(directory.path() + "/builds")) {
+    if (!entry.is_regular_file()) continue;
+    CHECK(entry.path().extension() != ".new");
+    total += static_cast<int64_t>(entry.file_size());
+    ++entries;
+  }
+  CHECK(entries > 10);
+  CHECK(total <= 200'000);
 }
 
 int main() { return jaxkern::testing::RunTests(); }

@@ -39,8 +39,8 @@ TEST(AKernelIsCompiledOnce) {
   CHECK(again.cache_hit);
   CHECK_EQ(again.compile_s, 0.0);
   CHECK(again.status == Status::kOk);
-  const Result broken = f.Evaluate("int x = y;");
-  const Result broken_again = f.Evaluate("int x = y;");
+  const Result broken = f.Evaluate("int launch = y;");
+  const Result broken_again = f.Evaluate("int launch = y;");
   CHECK(broken_again.cache_hit);
   CHECK_EQ(broken_again.log, broken.log);
 }
@@ -67,10 +67,49 @@ TEST(AnotherSignatureIsACompileErrorThatShowsBoth) {
 
 TEST(AMissingLaunchIsALinkError) {
   Fixture f;
-  CheckVerdict(f.Evaluate("int other() { return 0; }"), Status::kLinkError,
-               "link",
+  CheckVerdict(f.Evaluate("int other() { return 0; }\n#define F launch\n"),
+               Status::kLinkError, "link",
                "undefined symbol: launch\nexpected the kernel to "
                "define extern \"C\" int launch(const float* x, float* y");
+}
+
+TEST(HopelessTextIsRejectedWithoutACompiler) {
+  Fixture f;
+  CheckVerdict(f.Evaluate("__global__ void f() {}"), Status::kLinkError, "link",
+               "nothing in the text is named `launch`\nexpected the kernel to "
+               "define extern \"C\" int launch(const float* x, float* y");
+  CheckVerdict(f.Evaluate("int launch() {\n  if (x) {\n"),
+               Status::kCompileError, "compile",
+               "line 2: '{' is never closed, nor is the '{' of line 1");
+  CheckVerdict(f.Evaluate("nonsense"), Status::kExtractError, "extract",
+               "no kernel: ");
+  const jaxkern::Stats stats = f.evaluator->stats();
+  CHECK_EQ(stats.rejected, 3);
+  CHECK_EQ(stats.results, 3);
+  CHECK_EQ(stats.cache_misses, 0);
+}
+
+TEST(HitsAndMissesAreCountedAndExplained) {
+  Fixture f;
+  f.options.explain_misses = true;
+  f.evaluator = std::make_unique<Evaluator>(f.options);
+  const Result miss = f.Evaluate(kScaleKernel);
+  CHECK_HAS(miss.cache_miss, "never seen");
+  const Result hit = f.Evaluate(kScaleKernel);
+  CHECK(hit.cache_hit);
+  CHECK_EQ(hit.cache_miss, "");
+  std::string other = kScaleKernel;
+  other.replace(other.find("a * x[i]"), 8, "x[i] * a");
+  const Result changed = f.Evaluate(other);
+  CHECK_EQ(changed.cache_miss,
+           "source: line 3 is `for (long i = 0; i < n; ++i) y[i] = x[i] * a;`"
+           ", in the nearest stored one `for (long i = 0; i < n; ++i) y[i] = "
+           "a * x[i];`");
+  const jaxkern::Stats stats = f.evaluator->stats();
+  CHECK_EQ(stats.cache_hits, 1);
+  CHECK_EQ(stats.cache_misses, 2);
+  CHECK_EQ(stats.cache_joined, 0);
+  CHECK(stats.cache_bytes > 1000);
 }
 
 TEST(AMissingFunctionIsNamedAsItWasWritten) {
@@ -210,7 +249,7 @@ TEST(EqualRequestsShareOneResult) {
   Request request = f.MakeRequest(kScaleKernel);
   request.repetitions = 3;
   const auto results = f.evaluator->Evaluate(
-      {request, f.MakeRequest("nonsense"), request, request});
+      {request, f.MakeRequest("launch"), request, request});
   CHECK(results[1].status == Status::kCompileError);
   for (size_t i : {2, 3}) CHECK_EQ(ToJson(results[i]), ToJson(results[0]));
   CHECK(!results[3].cache_hit);
@@ -219,7 +258,7 @@ TEST(EqualRequestsShareOneResult) {
 TEST(SubmittedRequestsComeBackWithTheirTickets) {
   Fixture f;
   const uint64_t good = f.evaluator->Submit(f.MakeRequest(kScaleKernel));
-  const uint64_t bad = f.evaluator->Submit(f.MakeRequest("nonsense"));
+  const uint64_t bad = f.evaluator->Submit(f.MakeRequest("launch"));
   CHECK(good != bad);
   CHECK_EQ(f.evaluator->Pending(), size_t{2});
   for (int i = 0; i < 2; ++i) {

@@ -1,0 +1,277 @@
+"""Candidates per second, and what they wait for.
+
+  python benchmarks/evaluator_throughput.py --device=cpu --form=native
+
+Distinct right candidates, none seen before and all submitted at once: compiled,
+run on all cases of their task, timed to the protocol (--repetitions=0: not
+timed) and compared. In the same run:
+
+- the same again from the cache;
+- with fewer cores (--cores=1,2,4: this process, its compilers and workers are
+  kept to them), to see where it bends;
+- a template bomb on all cores but one (--bomb_s: seconds until its end): what
+  the others still get, beside what one compiler alone gives them;
+- a sampler that hands over a completion every --sample_ms: judged early, or all
+  at the end;
+- how long texts take that are refused without a compiler;
+- a rival, what a script would do: one candidate at a time, a compiler process,
+  then a fresh process that loads, runs and compares.
+
+The last line of the output is a JSON object with the figures, the record with
+all samples goes to benchmarks/results/. KernelBench's own way needs PyTorch:
+rival_load_inline.py.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import native_candidates
+import record
+import tqdm
+
+from jaxkern._core import find_hopeless
+from jaxkern.evaluator import Evaluator, Request
+from jaxkern.tasks import bundle
+
+STAGES = ("compile_s", "queue_s", "run_s")
+# Instantiates itself, differently for each number, until its time is over.
+BOMB = """template <unsigned long N> struct bomb_{i} {{
+  static const int value = bomb_{i}<N * 2 + 1>::value ^ bomb_{i}<N * 2>::value;
+}};
+extern "C" int launch_{i}() {{ return bomb_{i}<1>::value; }}
+int launch();
+"""
+
+
+def make_requests(
+  count: int, repetitions: int, directory: pathlib.Path
+) -> list[Request]:
+  """Requests over bundles that are written below `directory`."""
+  requests = []
+  for task, source in native_candidates.candidates(count):
+    problem = directory / task.name
+    if not problem.exists():
+      bundle.write_bundle(task, problem)
+    requests.append(Request(str(problem), source, repetitions=repetitions))
+  return requests
+
+
+def judge(evaluator: Evaluator, requests, label: str):
+  """All at once, and the seconds; raises if a candidate fails."""
+  start = time.perf_counter()
+  tickets = {evaluator.submit(request): request for request in requests}
+  results = []
+  bar = tqdm.tqdm(total=len(requests), desc=label, unit="candidate")
+  with bar:
+    while tickets:
+      ticket, result = evaluator.next()
+      request = tickets.pop(ticket, None)
+      if request is None:  # A bomb's end.
+        continue
+      if result.status != "ok":
+        raise RuntimeError(f"{request.task}: {result.status}: {result.log}")
+      results.append(result)
+      bar.update()
+  return time.perf_counter() - start, results
+
+
+def figures(seconds: float, results) -> dict:
+  """What the results of one batch say."""
+  samples = {s: [getattr(r, s) for r in results] for s in STAGES}
+  roads = [getattr(r, "road", "") for r in results]
+  return {
+    "candidates": len(results),
+    "candidates_per_s": len(results) / seconds,
+    "compile_s_median": statistics.median(samples["compile_s"]),
+    "fast_road_share": sum(r not in ("", "nvcc") for r in roads) / len(roads),
+    "stage_s_mean": {s: statistics.fmean(x) for s, x in samples.items()},
+    "samples": samples,
+  }
+
+
+def fresh(flags, cores: list[int], compilers: int = 0) -> Evaluator:
+  """An evaluator with an empty cache that is kept to some cores."""
+  os.sched_setaffinity(0, cores)
+  return Evaluator(
+    flags.device,
+    compile_workers=compilers or len(cores),
+    cache_dir=tempfile.mkdtemp(dir=flags.scratch),
+  )
+
+
+def on_cores(flags, cores: list[int], requests: list[Request]) -> dict:
+  """Figures of a fresh evaluator, and of the same from its cache."""
+  *requests, warm_up = requests
+  with fresh(flags, cores) as evaluator:
+    judge(evaluator, [warm_up], "warm-up")
+    found = figures(*judge(evaluator, requests, f"{len(cores)} cores"))
+    seconds, hits = judge(evaluator, requests, "cached")
+    found["cached_per_s"] = len(hits) / seconds
+    found["cache_hits"] = sum(hit.cache_hit for hit in hits)
+    found["stats"] = evaluator.stats()
+    found["evaluator"] = evaluator.describe()
+  return found
+
+
+def beside_bombs(flags, cores: list[int], requests: list[Request]) -> dict:
+  """Throughput with a bomb on all cores but one, and of one compiler alone."""
+  rates = {}
+  for name, compilers, bombs in (
+    ("one_compiler", 1, 0),
+    ("all_but_one_bombed", len(cores), len(cores) - 1),
+  ):
+    with fresh(flags, cores, compilers) as evaluator:
+      for i in range(bombs):
+        evaluator.submit(
+          Request(
+            requests[0].task,
+            BOMB.format(i=i),
+            compile_timeout_s=flags.bomb_s,
+          )
+        )
+      seconds, results = judge(evaluator, requests, name)
+      rates[f"{name}_per_s"] = len(results) / seconds
+  return {"bombs": len(cores) - 1, **rates}
+
+
+def early_start(flags, cores: list[int], requests: list[Request]) -> dict:
+  """Seconds from the first token to the last verdict, both ways."""
+
+  def sampled():
+    for request in requests:
+      time.sleep(flags.sample_ms / 1000)
+      yield request
+
+  seconds = {}
+  for name, hand_over in (
+    ("all_at_the_end_s", lambda: list(sampled())),
+    ("as_they_come_s", sampled),
+  ):
+    with fresh(flags, cores) as evaluator:
+      start = time.perf_counter()
+      evaluator.evaluate(hand_over())
+      seconds[name] = time.perf_counter() - start
+  return {
+    "completions": len(requests),
+    "sampling_s": len(requests) * flags.sample_ms / 1000,
+    **seconds,
+  }
+
+
+def rejection(requests: list[Request]) -> dict:
+  """Microseconds for texts cut off in the middle, as a token limit does."""
+  samples = []
+  for request in requests:
+    cut = request.source[: request.source.rindex("{") + 1]
+    start = time.perf_counter()
+    found = find_hopeless(cut)
+    samples.append(1e6 * (time.perf_counter() - start))
+    if found is None:
+      raise RuntimeError(f"not refused: {cut}")
+  return {"median_us": statistics.median(samples), "max_us": max(samples)}
+
+
+def serial_rival(flags, requests: list[Request]) -> dict:
+  """A process per candidate, one at a time."""
+  samples = []
+  for request in tqdm.tqdm(requests, desc="rival", unit="candidate"):
+    source = pathlib.Path(flags.scratch) / "rival.cu"
+    source.write_text(request.source)
+    command = ["jaxkern-eval", f"--bundle={request.task}", str(source)]
+    command += [f"--device={flags.device}"]
+    command += [f"--repetitions={request.repetitions}"]
+    start = time.perf_counter()
+    subprocess.run(
+      command,
+      check=True,
+      stdout=subprocess.DEVNULL,
+      stderr=subprocess.DEVNULL,
+      env={**os.environ, "JAXKERN_CACHE": f"{flags.scratch}/rival_cache"},
+    )
+    samples.append(time.perf_counter() - start)
+  return {
+    "what": "jaxkern-eval, one process per candidate, one at a time",
+    "candidates": len(samples),
+    "candidates_per_s": len(samples) / sum(samples),
+    "samples": samples,
+  }
+
+
+def parse() -> argparse.Namespace:
+  """The command line."""
+  flags = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+  flags.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+  flags.add_argument("--form", choices=("native",), default="native")
+  flags.add_argument("--cores", help="e.g. 1,2,4; default: all there are")
+  flags.add_argument("--count", type=int, default=128, help="candidates")
+  flags.add_argument("--repetitions", type=int, default=20)
+  flags.add_argument("--bomb_s", type=float, default=60)
+  flags.add_argument("--sample_ms", type=float, default=100)
+  flags.add_argument("--rivals", type=int, default=16, help="candidates")
+  flags.add_argument("--out", help="default: benchmarks/results/")
+  return flags.parse_args()
+
+
+def main():
+  """Measures, writes the record, and prints its figures."""
+  flags = parse()
+  environment = record.environment()
+  cores = sorted(os.sched_getaffinity(0))
+  wanted = [int(n) for n in flags.cores.split(",")] if flags.cores else []
+  counts = sorted({len(cores), *(n for n in wanted if n < len(cores))})
+  out = flags.out or (
+    pathlib.Path(__file__).parent
+    / f"results/evaluator_throughput_{flags.device}_{len(cores)}cores.json"
+  )
+  with tempfile.TemporaryDirectory() as flags.scratch:
+    requests = make_requests(
+      flags.count + 1, flags.repetitions, pathlib.Path(flags.scratch)
+    )
+    scaling = {n: on_cores(flags, cores[:n], requests) for n in counts}
+    os.sched_setaffinity(0, cores)
+    some = requests[:: max(1, len(requests) // 32)]
+    parts = {
+      "bombs": beside_bombs(flags, cores, some),
+      "early_start": early_start(flags, cores, some),
+      "rejection": rejection(requests),
+      "rival": serial_rival(
+        flags, requests[:: max(1, flags.count // flags.rivals)][: flags.rivals]
+      ),
+    }
+  best = scaling[len(cores)]
+  ratio = best["candidates_per_s"] / parts["rival"]["candidates_per_s"]
+  record.write(
+    out,
+    {"environment": environment, "scaling": scaling, **parts, "ratio": ratio},
+  )
+  parts["rival"].pop("samples")
+  line = {
+    key: best[key]
+    for key in ("candidates_per_s", "compile_s_median", "fast_road_share")
+  }
+  line |= {
+    "stage_s": best["stage_s_mean"],
+    "cached_per_s": best["cached_per_s"],
+  }
+  line |= {
+    "by_cores": {n: x["candidates_per_s"] for n, x in scaling.items()},
+    **parts,
+    "ratio_to_rival": ratio,
+    "form": flags.form,
+    "repetitions": flags.repetitions,
+    "cores": len(cores),
+    "device": flags.device,
+  }
+  sys.stderr.flush()
+  print(json.dumps(line))
+
+
+if __name__ == "__main__":
+  main()
