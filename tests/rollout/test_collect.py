@@ -34,16 +34,17 @@ def sampler_of(tokenizer, rows=4, calls=None):
 
 
 def verdicts(*rounds):
-  """Evaluates by script: one list of statuses per turn."""
+  """Evaluates by script: per turn, statuses in the order of tasks' names."""
   script = iter(rounds)
 
   def evaluate(pairs):
     statuses = next(script)
-    pairs = list(pairs)
-    assert len(pairs) == len(statuses)
+    names = [task.name for task, _ in pairs]  # In the order of sampling.
+    assert len(names) == len(statuses)
+    places = np.argsort(np.argsort(names, kind="stable"), kind="stable")
     return [
-      SimpleNamespace(status=s, log="", compile_s=1.0, run_s=0.5)
-      for s in statuses
+      SimpleNamespace(status=statuses[place], log="", compile_s=1.0, run_s=0.5)
+      for place in places
     ]
 
   return evaluate
