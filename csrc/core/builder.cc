@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -27,6 +28,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kCompilerMemory = int64_t{8} << 30;
 constexpr int64_t kCompilerFile = int64_t{1} << 30;
 constexpr double kProbeTimeout = 30;
+constexpr size_t kOutputBytes = 1 << 18;
+constexpr size_t kReasonBytes = 200;
 
 /// What a compiler may use: the system's files, those below the directory that
 /// its own bin/ lies in, and those that its arguments name.
@@ -81,6 +84,8 @@ std::string Serialize(const Build& build, const std::string& library) {
       {"status", static_cast<int>(build.status)},
       {"stage", build.stage},
       {"log", build.log},
+      {"road", build.road},
+      {"road_reason", build.road_reason},
       {"resources",
        {build.resources.registers, build.resources.shared_bytes,
         build.resources.spill_bytes}},
@@ -95,6 +100,8 @@ Build Parse(const std::string& value) {
   build.status = static_cast<Status>(head.at("status").get<int>());
   build.stage = head.at("stage");
   build.log = head.at("log");
+  build.road = head.value("road", "");
+  build.road_reason = head.value("road_reason", "");
   build.resources = {head.at("resources")[0], head.at("resources")[1],
                      head.at("resources")[2]};
   if (build.status == Status::kOk) {
@@ -115,6 +122,70 @@ bool IsFinal(Status status) {
 }
 
 }  // namespace
+
+class Builder::Place final : public Workshop {
+ public:
+  Place(const Builder& builder, std::string directory, double timeout_s)
+      : builder_(builder),
+        directory_(std::move(directory)),
+        timeout_s_(timeout_s),
+        deadline_(Clock::now() +
+                  std::chrono::duration_cast<Clock::duration>(
+                      std::chrono::duration<double>(timeout_s))) {}
+
+  const std::string& Directory() const override { return directory_; }
+
+  std::string KeptDirectory() const override {
+    std::string directory = builder_.scratch_ + "/kept-XXXXXX";
+    return mkdtemp(directory.data()) != nullptr ? directory : "";
+  }
+
+  Clock::time_point Deadline() const override { return deadline_; }
+  int Cancel() const override { return builder_.cancel_; }
+
+  Ended Run(const std::vector<std::string>& argv,
+            const std::string& directory) const override {
+    Fd ruleset;
+    Command command = Prepare(argv, directory, &ruleset);
+    command.cpu_s = static_cast<int>(std::ceil(timeout_s_)) + 5;
+    const double left =
+        std::chrono::duration<double>(deadline_ - Clock::now()).count();
+    return jaxkern::Run(command, std::max(left, 0.0), kOutputBytes,
+                        builder_.cancel_);
+  }
+
+  bool Start(const std::vector<std::string>& argv, const std::string& directory,
+             int channel, Subprocess* child) const override {
+    Fd ruleset;
+    Command command = Prepare(argv, directory, &ruleset);
+    command.channel = channel;
+    std::string error;
+    return Spawn(command, child, &error);
+  }
+
+ private:
+  Command Prepare(const std::vector<std::string>& argv,
+                  const std::string& directory, Fd* ruleset) const {
+    Command command;
+    command.argv = argv;
+    command.directory = directory;
+    command.environment = ScrubbedEnvironment();
+    command.environment.push_back("TMPDIR=" + directory);
+    command.memory_bytes = kCompilerMemory;
+    command.file_bytes = kCompilerFile;
+    command.guard = builder_.guard_;
+    if (builder_.sandboxed_) {
+      *ruleset = MakeRuleset(CompilerAccess(argv, directory));
+    }
+    command.ruleset = ruleset->get();
+    return command;
+  }
+
+  const Builder& builder_;
+  const std::string directory_;
+  const double timeout_s_;
+  const Clock::time_point deadline_;
+};
 
 Builder::Builder(std::unique_ptr<Toolchain> toolchain, Cache* cache,
                  std::string scratch, int guard, int cancel)
@@ -208,8 +279,12 @@ Build Builder::Compile(const std::string& key, const Unit& unit,
     build.log = std::string("no scratch directory: ") + std::strerror(errno);
     return build;
   }
-  const Ended ended = RunCompiler(directory, unit, timeout_s);
+  const Place place(*this, directory, timeout_s);
+  Build taken;
+  const Ended ended = RunCompilers(place, unit, &taken);
   build = Judge(ended, directory, timeout_s);
+  build.road = taken.road;
+  build.road_reason = taken.road_reason;
   std::string library;
   if (build.status == Status::kOk) {
     library = ReadFile(directory + "/kernel.so").value_or("");
@@ -224,24 +299,21 @@ Build Builder::Compile(const std::string& key, const Unit& unit,
   return build;
 }
 
-Ended Builder::RunCompiler(const std::string& directory, const Unit& unit,
-                           double timeout_s) const {
+/// Fills in by which road.
+Ended Builder::RunCompilers(const Place& place, const Unit& unit,
+                            Build* build) const {
+  if (unit.flags.empty()) {
+    FastBuild fast = toolchain_->BuildFast(unit.text, place);
+    build->road = fast.road;
+    build->road_reason = CleanMessage(fast.reason, kReasonBytes);
+    if (fast.done) return std::move(fast.ended);
+  }
+  const std::string& directory = place.Directory();
   std::ofstream(directory + "/" + toolchain_->SourceName(), std::ios::binary)
       << unit.text;
-  Command command;
-  command.argv = toolchain_->Command(directory);
-  command.argv.insert(command.argv.end(), unit.flags.begin(), unit.flags.end());
-  command.directory = directory;
-  command.environment = ScrubbedEnvironment();
-  command.environment.push_back("TMPDIR=" + directory);
-  command.memory_bytes = kCompilerMemory;
-  command.file_bytes = kCompilerFile;
-  command.cpu_s = static_cast<int>(std::ceil(timeout_s)) + 5;
-  command.guard = guard_;
-  const Fd ruleset =
-      sandboxed_ ? MakeRuleset(CompilerAccess(command.argv, directory)) : Fd();
-  command.ruleset = ruleset.get();
-  return Run(command, timeout_s, 1 << 18, cancel_);
+  std::vector<std::string> argv = toolchain_->Command(directory);
+  argv.insert(argv.end(), unit.flags.begin(), unit.flags.end());
+  return place.Run(argv, directory);
 }
 
 Build Builder::Judge(const Ended& ended, const std::string& directory,

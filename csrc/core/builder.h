@@ -24,7 +24,8 @@ struct Build {
   std::string stage = "compile";
   std::string log;
   Resources resources;
-  Fd library;  ///< sealed memory holding the shared object
+  Fd library;                     ///< sealed memory holding the shared object
+  std::string road, road_reason;  ///< as in Result
   double compile_s = 0;
   bool cache_hit = false;
 };
@@ -59,9 +60,10 @@ class Builder {
     std::vector<std::string> flags;
   };
 
+  class Place;  // the Workshop of one build
+
   bool CanBeSandboxed();
-  Ended RunCompiler(const std::string& directory, const Unit& unit,
-                    double timeout_s) const;
+  Ended RunCompilers(const Place& place, const Unit& unit, Build* build) const;
   Build Prepare(const std::string& source, const Problem& problem,
                 const std::vector<std::string>& flags, double timeout_s);
   Build MakeOnce(const std::string& key, const Unit& unit, double timeout_s);

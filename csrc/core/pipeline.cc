@@ -205,6 +205,8 @@ void Pipeline::BuildTask(const TaskPtr& task) {
   const Build& build = task->build;
   result.compile_s = build.compile_s;
   result.cache_hit = build.cache_hit;
+  result.road = build.road;
+  result.road_reason = build.road_reason;
   result.resources = build.resources;
   if (build.status != Status::kOk) {
     Fail(task, build.status, build.stage, build.log);

@@ -227,6 +227,8 @@ std::string ToJson(const Result& result) {
       {"queue_s", result.queue_s},
       {"run_s", result.run_s},
       {"cache_hit", result.cache_hit},
+      {"road", result.road},
+      {"road_reason", result.road_reason},
       {"resources",
        {{"registers", result.resources.registers},
         {"shared_bytes", result.resources.shared_bytes},
@@ -286,6 +288,10 @@ Result FromJson(const std::string& text) {
   Read(object, "queue_s", &result.queue_s);
   Read(object, "run_s", &result.run_s);
   Read(object, "cache_hit", &result.cache_hit);
+  if (object.contains("road")) {  // not in older results
+    Read(object, "road", &result.road);
+    Read(object, "road_reason", &result.road_reason);
+  }
   result.resources = ReadResources(Object(object, "resources"));
   result.replay = ReadReplay(Object(object, "replay"));
   return result;

@@ -74,6 +74,8 @@ def test_one_json_object_per_kernel_in_order(bundle, cache_dir, tmp_path):
     "queue_s",
     "run_s",
     "cache_hit",
+    "road",
+    "road_reason",
     "resources",
     "replay",
   }

@@ -136,6 +136,9 @@ struct Result {
   double queue_s = 0;  ///< waiting for a compiler or a worker
   double run_s = 0;    ///< in the worker and comparing
   bool cache_hit = false;
+  /// How it was built on cuda: "split" (device and host apart) or "nvcc"; "" on
+  /// cpu. And if it was not the faster of these, why.
+  std::string road, road_reason;
   Resources resources;
   Replay replay;
 };
