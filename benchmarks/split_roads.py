@@ -105,6 +105,7 @@ def report(name, lines, out):
 
 
 def main():
+  """Builds, compares and prints."""
   parser = argparse.ArgumentParser(description=__doc__)
   parser.add_argument("tool", help="cuda_split_corpus of the C++ tests")
   parser.add_argument("--count", type=int, default=60, help="of the training")

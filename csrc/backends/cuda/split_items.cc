@@ -8,8 +8,6 @@ namespace {
 
 using Kind = Token::Kind;
 
-constexpr std::array<const char*, 4> kClassKeys = {"struct", "class", "union",
-                                                   "enum"};
 // This happens in the evaluator's own process, where no deadline ends it.
 constexpr size_t kMostTokens = 100'000;
 
@@ -46,7 +44,7 @@ class Reader {
 
   Items Read() {
     if (tokens_.size() > kMostTokens) Obstacle("so long a text");
-    FindMacros();
+    found_.macros = FindMacros(tokens_, &found_.obstacle);
     for (size_t at = 0; at < tokens_.size() && found_.obstacle.empty();) {
       if (tokens_[at].directive) {
         at = Directive(at);
@@ -82,8 +80,6 @@ class Reader {
     return at < tokens_.size() ? Spelling(tokens_[at]) : "";
   }
 
-  void FindMacros();
-  void AddMacro(size_t name, size_t end);
   size_t Directive(size_t at);
   size_t Declaration(size_t at);
   size_t Namespace(size_t at);
@@ -107,40 +103,6 @@ class Reader {
   bool assigned_ = false, class_ = false, class_body_ = false, ended_ = false;
   size_t class_open_ = kNone;
 };
-
-void Reader::AddMacro(size_t name, size_t end) {
-  Macro macro;
-  macro.function = At(name + 1) == "(";
-  int depth = 0;
-  for (size_t i = name + 1; i < end; ++i) {
-    const std::string text = At(i);
-    if (IsSpace(tokens_[i])) continue;
-    macro.body.push_back(tokens_[i]);
-    if (text == "(" || text == "[" || text == "{") ++depth;
-    if (text == ")" || text == "]" || text == "}") --depth;
-    if (depth < 0) break;
-    if (text == "#" && At(i + 1) == "#") {
-      Obstacle("a macro that pastes names");
-    }
-  }
-  if (depth != 0) Obstacle("a macro with half of a pair of brackets");
-  found_.macros.emplace(At(name), std::move(macro));
-}
-
-void Reader::FindMacros() {
-  for (size_t i = 0; i < tokens_.size(); ++i) {
-    if (!tokens_[i].directive || At(i) != "define") continue;
-    const size_t hash = Previous(tokens_, i);
-    if (hash == kNone || (At(hash) != "#" && At(hash) != "%:")) continue;
-    const size_t name = Next(tokens_, i + 1);
-    size_t end = name;
-    while (end < tokens_.size() && tokens_[end].directive &&
-           tokens_[end].kind != Kind::kNewline) {
-      ++end;
-    }
-    if (name < end) AddMacro(name, end);
-  }
-}
 
 size_t Reader::Directive(size_t at) {
   Item item;
@@ -277,7 +239,9 @@ size_t Reader::Step(Item* item, size_t at) {
     return item->after_template;
   }
   if (kind == Kind::kIdentifier) {
-    class_ |= IsOneOf(text, kClassKeys) && item->parameters == kNone;
+    class_ |= (text == "struct" || text == "class" || text == "union" ||
+               text == "enum") &&
+              item->parameters == kNone;
     item->operation |= text == "operator";
     if (!assigned_) AddWord(item, text, 0);
     return at + 1;
@@ -434,64 +398,6 @@ bool Reader::ConditionsAreWhole(size_t begin, size_t end) const {
 
 }  // namespace
 
-bool Item::IsDevice() const {
-  return Has("__device__") || Has("__constant__") || Has("__managed__") ||
-         Has("__shared__") || IsKernel();
-}
-
 Items FindItems(const Tokens& tokens) { return Reader(tokens).Read(); }
-
-size_t ClosingAngle(const Tokens& tokens, size_t open) {
-  int depth = 0;
-  for (size_t i = open; i < tokens.size(); ++i) {
-    const std::string& text = tokens[i].text;
-    if (tokens[i].directive) return kNone;
-    if (text == "(" || text == "[" || text == "{") {
-      i = Closing(tokens, i);
-      if (i == kNone) return kNone;
-    } else if (text == "<") {
-      ++depth;
-    } else if (text == ">" || text == ">>>") {
-      const size_t before = Previous(tokens, i);
-      if (before != kNone && tokens[before].text == "-") return kNone;
-      depth -= text == ">" ? 1 : 3;
-      if (depth == 0) return i;
-      if (depth < 0) return kNone;
-    } else if (text == ";" || text == "<<<" || text == "}") {
-      return kNone;
-    }
-  }
-  return kNone;
-}
-
-std::set<std::string> Mentions(
-    const Tokens& tokens, size_t begin, size_t end,
-    const std::multimap<std::string, Macro>& macros) {
-  std::set<std::string> names;
-  std::vector<std::string> fresh;
-  const auto add = [&](const std::string& name) {
-    if (names.insert(name).second) fresh.push_back(name);
-  };
-  for (size_t i = begin; i < end; ++i) {
-    if (tokens[i].kind != Kind::kIdentifier) continue;
-    const size_t before = Previous(tokens, i);
-    const size_t dash = before == kNone ? kNone : Previous(tokens, before);
-    const bool member = before != kNone && before >= begin &&
-                        (tokens[before].text == "." ||
-                         (tokens[before].text == ">" && dash != kNone &&
-                          tokens[dash].text == "-"));
-    if (!member) add(Spelling(tokens[i]));
-  }
-  while (!fresh.empty()) {
-    const auto range = macros.equal_range(fresh.back());
-    fresh.pop_back();
-    for (auto it = range.first; it != range.second; ++it) {
-      for (const Token& token : it->second.body) {
-        if (token.kind == Kind::kIdentifier) add(Spelling(token));
-      }
-    }
-  }
-  return names;
-}
 
 }  // namespace jaxkern

@@ -50,6 +50,11 @@ struct Items {
 
 Items FindItems(const Tokens& tokens);
 
+/// Every definition of a macro. *obstacle if there is one by which the text is
+/// not what it seems.
+std::multimap<std::string, Macro> FindMacros(const Tokens& tokens,
+                                             std::string* obstacle);
+
 /// All names in [begin, end) that are no member's, those in the macros that
 /// are used there included.
 std::set<std::string> Mentions(const Tokens& tokens, size_t begin, size_t end,

@@ -267,8 +267,10 @@ FastBuild SplitRoad::Join(const NvrtcReply& reply,
   WriteFile(directory + "/kernel.fatbin",
             FatBinary(reply.cubin, architecture_));
   WriteFile(directory + "/kernel.s", Assembler());
-  std::vector<std::string> argv = {host_,       "-shared",  "-o",
-                                   "kernel.so", "kernel.o", "kernel.s"};
+  std::vector<std::string> argv = {
+      host_,     "-shared",   "-Wl,-z,start-stop-visibility=hidden",
+      "-o",      "kernel.so", "kernel.o",
+      "kernel.s"};
   argv.insert(argv.end(), libraries_.begin(), libraries_.end());
   Ended ended = workshop.Run(argv, directory);
   if (!ended.timed_out && !ended.cancelled && ended.exit_code != 0) {
