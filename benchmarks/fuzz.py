@@ -22,9 +22,9 @@ import time
 import record
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FUZZERS = ("problem", "request_line", "rewrite")
+FUZZERS = ("problem", "request_line", "rewrite", "split")
 # Inputs that the tests hold already.
-SEEDS = {"rewrite": [ROOT / "tests/conformance"]}
+SEEDS = {name: [ROOT / "tests/conformance"] for name in ("rewrite", "split")}
 SANITIZE = "address,undefined"
 
 

@@ -3,12 +3,14 @@
 #ifndef JAXKERN_BACKENDS_TOOLCHAIN_H_
 #define JAXKERN_BACKENDS_TOOLCHAIN_H_
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/subprocess.h"
 #include "jaxkern/evaluator.h"
 
 namespace jaxkern {
@@ -26,6 +28,38 @@ struct Libraries {
   std::vector<std::string> flags;  ///< for the compiler, after its own
   /// Files that a worker opens before the baseline, in this order.
   std::vector<std::string> files;
+};
+
+/// Where a build of several steps happens. What runs there is in the builder's
+/// sandbox and within its limits.
+class Workshop {
+ public:
+  virtual ~Workshop() = default;
+
+  /// The build's own, removed after it.
+  virtual const std::string& Directory() const = 0;
+  /// A new one that is kept as long as the evaluator; "" if there is none.
+  virtual std::string KeptDirectory() const = 0;
+  virtual std::chrono::steady_clock::time_point Deadline() const = 0;
+  /// Becomes readable when all must stop; -1: never.
+  virtual int Cancel() const = 0;
+
+  /// Runs a compiler in `directory`, the only one that it may write in, to its
+  /// end or the deadline.
+  virtual Ended Run(const std::vector<std::string>& argv,
+                    const std::string& directory) const = 0;
+  /// Starts one that outlives the build. `channel` becomes its descriptor 3.
+  virtual bool Start(const std::vector<std::string>& argv,
+                     const std::string& directory, int channel,
+                     Subprocess* child) const = 0;
+};
+
+/// What became of an attempt to build on a faster road.
+struct FastBuild {
+  bool done = false;   ///< else Command() is what decides
+  Ended ended;         ///< when done: as if one compiler had ended so
+  std::string road;    ///< in one word: the one that is taken; "": only one
+  std::string reason;  ///< why it is not the faster one; "" if it is
 };
 
 class Toolchain {
@@ -63,6 +97,13 @@ class Toolchain {
   /// directory/kernel.so, with `directory` as the working directory.
   virtual std::vector<std::string> Command(
       const std::string& directory) const = 0;
+
+  /// Builds `text` to kernel.so in the workshop's directory if there is a
+  /// faster road than Command() that certainly gives the same. Thread safe.
+  virtual FastBuild BuildFast(const std::string& /*text*/,
+                              const Workshop& /*workshop*/) const {
+    return {};
+  }
 
   /// "NAME=value" pairs that the worker's environment must hold so that the
   /// device finds there what candidates were linked with here.

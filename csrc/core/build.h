@@ -15,7 +15,8 @@ struct Build {
   std::string stage = "compile";
   std::string log;
   Resources resources;
-  Fd library;  ///< sealed memory holding the shared object
+  std::string road, road_reason;  ///< as in Result
+  Fd library;                     ///< sealed memory holding the shared object
   double compile_s = 0;
   bool cache_hit = false;
   std::string cache_miss;  ///< why there was none, if that was asked for

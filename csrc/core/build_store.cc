@@ -22,6 +22,8 @@ std::string Serialize(const Build& build, const std::string& source,
       {"status", static_cast<int>(build.status)},
       {"stage", build.stage},
       {"log", build.log},
+      {"road", build.road},
+      {"road_reason", build.road_reason},
       {"source", source},
       {"resources",
        {build.resources.registers, build.resources.shared_bytes,
@@ -44,6 +46,8 @@ Build Parse(const std::string& value) {
   build.status = static_cast<Status>(head.at("status").get<int>());
   build.stage = head.at("stage");
   build.log = head.at("log");
+  build.road = head.value("road", "");
+  build.road_reason = head.value("road_reason", "");
   build.resources = {head.at("resources")[0], head.at("resources")[1],
                      head.at("resources")[2]};
   if (build.status == Status::kOk) {

@@ -30,6 +30,8 @@ constexpr double kProbeTimeout = 30;
 // How long a compiler that the system had no process for is tried again.
 constexpr auto kStarvation = std::chrono::seconds(60);
 constexpr int kPauseMs = 50;
+constexpr size_t kOutputBytes = 1 << 18;
+constexpr size_t kReasonBytes = 200;
 
 /// What a compiler may use: the system's files, those below the directory that
 /// its own bin/ lies in, and those that its arguments name.
@@ -95,6 +97,70 @@ bool WasStarved(const std::string& output) {
 }
 
 }  // namespace
+
+class Builder::Place final : public Workshop {
+ public:
+  Place(const Builder& builder, std::string directory, double timeout_s)
+      : builder_(builder),
+        directory_(std::move(directory)),
+        timeout_s_(timeout_s),
+        deadline_(Clock::now() +
+                  std::chrono::duration_cast<Clock::duration>(
+                      std::chrono::duration<double>(timeout_s))) {}
+
+  const std::string& Directory() const override { return directory_; }
+
+  std::string KeptDirectory() const override {
+    std::string directory = builder_.scratch_ + "/kept-XXXXXX";
+    return mkdtemp(directory.data()) != nullptr ? directory : "";
+  }
+
+  Clock::time_point Deadline() const override { return deadline_; }
+  int Cancel() const override { return builder_.cancel_; }
+
+  Ended Run(const std::vector<std::string>& argv,
+            const std::string& directory) const override {
+    Fd ruleset;
+    Command command = Prepare(argv, directory, &ruleset);
+    command.cpu_s = static_cast<int>(std::ceil(timeout_s_)) + 5;
+    const double left =
+        std::chrono::duration<double>(deadline_ - Clock::now()).count();
+    return jaxkern::Run(command, std::max(left, 0.0), kOutputBytes,
+                        builder_.cancel_);
+  }
+
+  bool Start(const std::vector<std::string>& argv, const std::string& directory,
+             int channel, Subprocess* child) const override {
+    Fd ruleset;
+    Command command = Prepare(argv, directory, &ruleset);
+    command.channel = channel;
+    std::string error;
+    return Spawn(command, child, &error);
+  }
+
+ private:
+  Command Prepare(const std::vector<std::string>& argv,
+                  const std::string& directory, Fd* ruleset) const {
+    Command command;
+    command.argv = argv;
+    command.directory = directory;
+    command.environment = ScrubbedEnvironment();
+    command.environment.push_back("TMPDIR=" + directory);
+    command.memory_bytes = kCompilerMemory;
+    command.file_bytes = kCompilerFile;
+    command.guard = builder_.guard_;
+    if (builder_.sandboxed_) {
+      *ruleset = MakeRuleset(CompilerAccess(argv, directory));
+    }
+    command.ruleset = ruleset->get();
+    return command;
+  }
+
+  const Builder& builder_;
+  const std::string directory_;
+  const double timeout_s_;
+  const Clock::time_point deadline_;
+};
 
 Builder::Builder(std::unique_ptr<Toolchain> toolchain, Cache* cache,
                  std::string scratch, int guard, int cancel, int compilers)
@@ -240,9 +306,11 @@ Build Builder::Compile(const BuildKey& key, const Unit& unit,
     build.log = std::string("no scratch directory: ") + std::strerror(errno);
     return build;
   }
-  double compile_s = 0;
-  const Ended ended = RunInSlot(directory, unit, timeout_s, &compile_s);
+  Build taken;
+  const Ended ended = RunInSlot(directory, unit, timeout_s, &taken);
   build = Judge(ended, directory, timeout_s);
+  build.road = taken.road;
+  build.road_reason = taken.road_reason;
   std::string library;
   if (build.status == Status::kOk) {
     library = ReadFile(directory + "/kernel.so").value_or("");
@@ -250,7 +318,7 @@ Build Builder::Compile(const BuildKey& key, const Unit& unit,
   if (IsFinal(build.status)) {
     build = store_.Store(key, unit.source, build, library);
   }
-  build.compile_s = compile_s;
+  build.compile_s = taken.compile_s;
   std::error_code ignored;
   std::filesystem::remove_all(directory, ignored);
   return build;
@@ -259,13 +327,14 @@ Build Builder::Compile(const BuildKey& key, const Unit& unit,
 /// Waits for a slot, and for processes if the system has none left: the fewer
 /// compilers run, the more of them get what they need.
 Ended Builder::RunInSlot(const std::string& directory, const Unit& unit,
-                         double timeout_s, double* compile_s) {
+                         double timeout_s, Build* build) {
   const auto give_up = Clock::now() + kStarvation;
   for (int attempt = 1;; ++attempt) {
     slots_.Acquire();
     const auto start = Clock::now();
-    Ended ended = RunCompiler(directory, unit, timeout_s);
-    *compile_s = std::chrono::duration<double>(Clock::now() - start).count();
+    Ended ended = RunCompilers(Place(*this, directory, timeout_s), unit, build);
+    build->compile_s =
+        std::chrono::duration<double>(Clock::now() - start).count();
     ended.starved |= ended.exit_code > 0 && WasStarved(ended.output);
     slots_.Release(ended.starved);
     if (!ended.starved || Clock::now() >= give_up) return ended;
@@ -274,24 +343,21 @@ Ended Builder::RunInSlot(const std::string& directory, const Unit& unit,
   }
 }
 
-Ended Builder::RunCompiler(const std::string& directory, const Unit& unit,
-                           double timeout_s) const {
+/// Fills in by which road.
+Ended Builder::RunCompilers(const Place& place, const Unit& unit,
+                            Build* build) const {
+  if (unit.flags.empty()) {
+    FastBuild fast = toolchain_->BuildFast(unit.text, place);
+    build->road = fast.road;
+    build->road_reason = CleanMessage(fast.reason, kReasonBytes);
+    if (fast.done) return std::move(fast.ended);
+  }
+  const std::string& directory = place.Directory();
   std::ofstream(directory + "/" + toolchain_->SourceName(), std::ios::binary)
       << unit.text;
-  Command command;
-  command.argv = toolchain_->Command(directory);
-  command.argv.insert(command.argv.end(), unit.flags.begin(), unit.flags.end());
-  command.directory = directory;
-  command.environment = ScrubbedEnvironment();
-  command.environment.push_back("TMPDIR=" + directory);
-  command.memory_bytes = kCompilerMemory;
-  command.file_bytes = kCompilerFile;
-  command.cpu_s = static_cast<int>(std::ceil(timeout_s)) + 5;
-  command.guard = guard_;
-  const Fd ruleset =
-      sandboxed_ ? MakeRuleset(CompilerAccess(command.argv, directory)) : Fd();
-  command.ruleset = ruleset.get();
-  return Run(command, timeout_s, 1 << 18, cancel_);
+  std::vector<std::string> argv = toolchain_->Command(directory);
+  argv.insert(argv.end(), unit.flags.begin(), unit.flags.end());
+  return place.Run(argv, directory);
 }
 
 Build Builder::Judge(const Ended& ended, const std::string& directory,

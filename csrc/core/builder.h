@@ -77,11 +77,13 @@ class Builder {
     std::string log;
   };
 
+  class Place;  // the Workshop of one build
+
   bool CanBeSandboxed();
-  Ended RunCompiler(const std::string& directory, const Unit& unit,
-                    double timeout_s) const;
+  Ended RunCompilers(const Place& place, const Unit& unit, Build* build) const;
+  /// Fills in by which road, and the seconds.
   Ended RunInSlot(const std::string& directory, const Unit& unit,
-                  double timeout_s, double* compile_s);
+                  double timeout_s, Build* build);
   /// The unit; none if the build is known by the text alone, *build then.
   std::optional<Unit> Prepare(const std::string& source, const Problem& problem,
                               const std::vector<std::string>& flags,

@@ -215,6 +215,8 @@ void Pipeline::TakeBuild(const TaskPtr& task, Build build) {
   result.compile_s = built.compile_s;
   result.cache_hit = built.cache_hit;
   result.cache_miss = built.cache_miss;
+  result.road = built.road;
+  result.road_reason = built.road_reason;
   result.resources = built.resources;
   if (built.status != Status::kOk) {
     Fail(task, built.status, built.stage, built.log);

@@ -228,6 +228,8 @@ std::string ToJson(const Result& result) {
       {"run_s", result.run_s},
       {"cache_hit", result.cache_hit},
       {"cache_miss", result.cache_miss},
+      {"road", result.road},
+      {"road_reason", result.road_reason},
       {"resources",
        {{"registers", result.resources.registers},
         {"shared_bytes", result.resources.shared_bytes},
@@ -289,6 +291,10 @@ Result FromJson(const std::string& text) {
   Read(object, "cache_hit", &result.cache_hit);
   if (object.contains("cache_miss")) {  // absent in results of before
     Read(object, "cache_miss", &result.cache_miss);
+  }
+  if (object.contains("road")) {  // not in older results
+    Read(object, "road", &result.road);
+    Read(object, "road_reason", &result.road_reason);
   }
   result.resources = ReadResources(Object(object, "resources"));
   result.replay = ReadReplay(Object(object, "replay"));

@@ -1,8 +1,14 @@
 #include "core/sha256.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
 
 namespace jaxkern {
 namespace {
@@ -80,6 +86,21 @@ std::string Sha256(std::string_view data) {
     }
   }
   return hex;
+}
+
+std::string HashOfFiles(const std::string& directory) {
+  std::vector<std::string> paths;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(directory)) {
+    if (entry.is_regular_file()) paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  std::ostringstream all;
+  for (const std::string& path : paths) {
+    all << path.substr(directory.size()) << '\0'
+        << std::ifstream(path, std::ios::binary).rdbuf() << '\0';
+  }
+  return Sha256(all.str());
 }
 
 }  // namespace jaxkern

@@ -10,6 +10,9 @@ namespace jaxkern {
 /// 64 lower-case hexadecimal digits.
 std::string Sha256(std::string_view data);
 
+/// One hash of all files below a directory, with their names.
+std::string HashOfFiles(const std::string& directory);
+
 }  // namespace jaxkern
 
 #endif  // JAXKERN_CORE_SHA256_H_

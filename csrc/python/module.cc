@@ -207,6 +207,8 @@ void BindResult(py::module_* m) {
       .def_readonly("run_s", &Result::run_s)
       .def_readonly("cache_hit", &Result::cache_hit)
       .def_readonly("cache_miss", &Result::cache_miss)
+      .def_readonly("road", &Result::road)
+      .def_readonly("road_reason", &Result::road_reason)
       .def_readonly("resources", &Result::resources)
       .def_property_readonly(
           "replay",

@@ -75,6 +75,8 @@ def test_one_json_object_per_kernel_in_order(bundle, cache_dir, tmp_path):
     "run_s",
     "cache_hit",
     "cache_miss",
+    "road",
+    "road_reason",
     "resources",
     "replay",
   }

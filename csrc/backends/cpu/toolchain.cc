@@ -2,10 +2,7 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
 
@@ -18,8 +15,6 @@
 
 namespace jaxkern {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// A program named by path or found on PATH; "" if there is none.
 std::string FindProgram(const std::string& name) {
@@ -60,21 +55,6 @@ Compiler FindCompiler(const std::string& wanted) {
       "clang++, c++");
 }
 
-/// One hash of all files below a directory.
-std::string HashFiles(const std::string& directory) {
-  std::vector<std::string> paths;
-  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-    if (entry.is_regular_file()) paths.push_back(entry.path());
-  }
-  std::sort(paths.begin(), paths.end());
-  std::ostringstream all;
-  for (const std::string& path : paths) {
-    all << path.substr(directory.size()) << '\0'
-        << std::ifstream(path, std::ios::binary).rdbuf() << '\0';
-  }
-  return Sha256(all.str());
-}
-
 class CpuToolchain final : public Toolchain {
  public:
   CpuToolchain(const std::string& compiler, bool checked)
@@ -94,7 +74,7 @@ class CpuToolchain final : public Toolchain {
     // What -march=native means here; a cache may be shared between hosts.
     target_ = Probe({compiler_.path, "-march=native", "-Q", "--help=target"});
     cxx_library_ = FindCxxLibrary(compiler_.path);
-    headers_ = HashFiles(include_);
+    headers_ = HashOfFiles(include_);
     fingerprint_ = version_ + target_ + cxx_library_ + headers_;
     for (const std::string& flag : Flags()) fingerprint_ += "\n" + flag;
   }

@@ -8,6 +8,7 @@
 #include "backends/cuda/libraries.h"
 #include "backends/cuda/nvcc.h"
 #include "backends/cuda/nvml.h"
+#include "backends/cuda/split_road.h"
 #include "core/cxx_library.h"
 #include "core/subprocess.h"
 
@@ -37,16 +38,19 @@ class CudaToolchain final : public Toolchain {
           "compiler: nvcc needs a host compiler, and there is no g++ on PATH");
     }
     cxx_library_ = FindCxxLibrary("g++");
+    split_ = std::make_unique<SplitRoad>(nvcc_, architecture_, Linked());
   }
 
   std::string Describe() const override {
     return "nvcc " + nvcc_.version + " (" + nvcc_.path + ", " + nvcc_.found +
-           "), sm_" + architecture_ + ", " + nvcc_.cudart;
+           "), sm_" + architecture_ + ", " + nvcc_.cudart +
+           (split_ == nullptr || !split_->missing().empty() ? "" : ", NVRTC");
   }
 
   std::string Fingerprint() const override {
     std::string print = nvcc_.build + host_ + nvcc_.cudart;
     for (const std::string& flag : Flags()) print += "\n" + flag;
+    if (!lines_) print += "\n" + split_->Fingerprint();
     return print;
   }
 
@@ -56,7 +60,8 @@ class CudaToolchain final : public Toolchain {
     return {{"compiler", nvcc_.build + host_},
             {"runtime", nvcc_.cudart},
             {"architecture", architecture_},
-            {"flags", flags}};
+            {"flags", flags},
+            {"split", lines_ ? "" : split_->Fingerprint()}};
   }
 
   bool KeepsLines() const override { return lines_; }
@@ -77,6 +82,15 @@ class CudaToolchain final : public Toolchain {
     argv.insert(argv.end(), flags.begin(), flags.end());
     argv.insert(argv.end(), {"-o", "kernel.so", SourceName()});
     return argv;
+  }
+
+  /// Line numbers in kernels are nvcc's alone.
+  FastBuild BuildFast(const std::string& text,
+                      const Workshop& workshop) const override {
+    if (!lines_) return split_->Build(text, workshop);
+    FastBuild build;
+    build.road = "nvcc";
+    return build;
   }
 
   std::vector<std::string> WorkerEnvironment() const override {
@@ -125,13 +139,21 @@ class CudaToolchain final : public Toolchain {
         // second of linking); this one is shared with the worker.
         "-cudart=none",
     };
+    const std::vector<std::string> linked = Linked();
+    flags.insert(flags.end(), linked.begin(), linked.end());
+    if (lines_) flags.emplace_back("-lineinfo");
+    return flags;
+  }
+
+  /// What candidates are linked with.
+  std::vector<std::string> Linked() const {
+    std::vector<std::string> flags;
     for (const std::string& library : {nvcc_.cudart, cxx_library_}) {
       if (library.empty()) continue;
       const size_t slash = library.rfind('/');
       flags.push_back("-L" + library.substr(0, slash));
       flags.push_back("-l:" + library.substr(slash + 1));
     }
-    if (lines_) flags.emplace_back("-lineinfo");
     return flags;
   }
 
@@ -140,6 +162,7 @@ class CudaToolchain final : public Toolchain {
   std::string architecture_;
   std::string host_, cxx_library_;
   const bool lines_;
+  std::unique_ptr<SplitRoad> split_;
 };
 
 /// The number in `line` before `unit`, e.g. 42 for "Used 42 registers" and

@@ -138,6 +138,9 @@ struct Result {
   bool cache_hit = false;
   /// Why the build was not in the cache, with Options::explain_misses.
   std::string cache_miss;
+  /// How it was built on cuda: "split" (device and host apart) or "nvcc"; "" on
+  /// cpu. And if it was not the faster of these, why.
+  std::string road, road_reason;
   Resources resources;
   Replay replay;
 };

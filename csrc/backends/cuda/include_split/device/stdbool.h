@@ -1,0 +1,1 @@
+// NVRTC has what device code may use of <stdbool.h>.

@@ -1,0 +1,64 @@
+/// The faster road to a candidate's library: its two halves (split.h) are
+/// compiled at the same time, by NVRTC and by the host's compiler.
+#ifndef JAXKERN_BACKENDS_CUDA_SPLIT_ROAD_H_
+#define JAXKERN_BACKENDS_CUDA_SPLIT_ROAD_H_
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/nvcc.h"
+#include "backends/cuda/nvrtc_pool.h"
+#include "backends/cuda/split.h"
+#include "backends/toolchain.h"
+
+namespace jaxkern {
+
+class SplitRoad {
+ public:
+  /// `libraries` are the linker's options for what candidates are linked with.
+  /// Without NVRTC beside nvcc, missing() says so and nothing is built.
+  SplitRoad(const Nvcc& nvcc, const std::string& architecture,
+            const std::vector<std::string>& libraries);
+
+  const std::string& missing() const { return missing_; }
+
+  /// What decides what is built here, besides the source.
+  std::string Fingerprint() const;
+
+  FastBuild Build(const std::string& text, const Workshop& workshop);
+
+ private:
+  /// What is made when the first candidate comes: the host's header,
+  /// precompiled, and a trial of the container for cubins. False: no road.
+  bool Prepare(const Workshop& workshop, std::string* reason);
+  bool MakeHeader(const Workshop& workshop, std::string* reason);
+  bool TryContainer(const Workshop& workshop, std::string* reason);
+
+  std::vector<std::string> HostFlags() const;
+  NvrtcRequest Request(const std::string& text) const;
+  FastBuild Compile(const Division& division, const Workshop& workshop);
+  FastBuild Join(const NvrtcReply& reply, const std::vector<std::string>& names,
+                 const Workshop& workshop) const;
+
+  const Nvcc nvcc_;
+  const std::string architecture_;
+  const std::vector<std::string> libraries_;
+  std::string missing_;
+  std::string nvrtc_;    // the directory of libnvrtc
+  std::string headers_;  // ours: host/ and device/
+  std::string host_;     // the compiler
+  std::vector<std::string> includes_;
+  std::unique_ptr<NvrtcPool> pool_;
+
+  std::mutex mutex_;
+  bool prepared_ = false;
+  std::string broken_;       // why Prepare failed for good
+  std::string precompiled_;  // the directory with the host's header
+};
+
+}  // namespace jaxkern
+
+#endif  // JAXKERN_BACKENDS_CUDA_SPLIT_ROAD_H_

@@ -1,0 +1,118 @@
+#include "backends/cuda/split_stub.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace jaxkern {
+namespace {
+
+using Kind = Token::Kind;
+
+constexpr std::array<const char*, 14> kTypeWords = {
+    "int",    "float",    "double", "char",  "short", "long",     "bool",
+    "signed", "unsigned", "void",   "const", "class", "typename", "auto"};
+
+struct Parameter {
+  std::string name;
+  bool pack = false;
+};
+
+/// The parameters between the brackets at `open` and `close`; false if one has
+/// no plain name.
+bool Parameters(const Tokens& tokens, size_t open, size_t close,
+                std::vector<Parameter>* parameters) {
+  Parameter parameter;
+  bool ended = false;  // its name has been seen
+  int words = 0;
+  for (size_t i = open + 1; i <= close; ++i) {
+    const Token& token = tokens[i];
+    if (token.directive) return false;
+    if (token.kind == Kind::kSpace || token.kind == Kind::kNewline) continue;
+    const std::string text = Spelling(token);
+    if (i == close || text == ",") {
+      if (words == 0 && i == close && parameters->empty()) return true;
+      if (words < 2 || parameter.name.empty()) return false;
+      parameters->push_back(parameter);
+      parameter = {};
+      ended = false;
+      words = 0;
+    } else if (text == "=" || text == "[") {
+      ended = true;
+      if (text == "[") i = Closing(tokens, i);
+    } else if (text == "(" || text == "{") {
+      // An attribute's or a value's; a declarator's comes before the name.
+      if (!ended && parameter.name != "__align__" &&
+          parameter.name != "__attribute__" && parameter.name != "decltype") {
+        return false;
+      }
+      i = Closing(tokens, i);
+    } else if (text == "<") {
+      i = ClosingAngle(tokens, i);
+    } else if (!ended && token.kind == Kind::kIdentifier) {
+      ++words;
+      parameter.name = text;
+    } else if (!ended) {
+      parameter.pack |= text == ".";
+      parameter.name.clear();
+      if (text == "*" || text == ".") words = std::max(words, 1);
+    }
+    if (i >= close && text != ")" && i != close) return false;
+  }
+  return true;
+}
+
+bool HasATypesName(const std::vector<Parameter>& parameters) {
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [](const Parameter& parameter) {
+                       return std::find(kTypeWords.begin(), kTypeWords.end(),
+                                        parameter.name) != kTypeWords.end();
+                     });
+}
+
+/// "k<T, N>" in a template's own body.
+std::string OwnName(const std::string& name,
+                    const std::vector<Parameter>& parameters) {
+  std::string text;
+  for (const Parameter& parameter : parameters) {
+    text += (text.empty() ? "" : ", ") + parameter.name +
+            (parameter.pack ? "..." : "");
+  }
+  return text.empty() ? name : name + "<" + text + ">";
+}
+
+}  // namespace
+
+Stub MakeStub(const Tokens& tokens, const Item& kernel) {
+  std::vector<Parameter> types, values;
+  if (kernel.after_template != kernel.begin) {
+    const size_t open = Next(tokens, kernel.begin + 1);
+    const size_t close = ClosingAngle(tokens, open);
+    const bool one = Next(tokens, close + 1) == kernel.after_template;
+    if (close == kNone || !one || !Parameters(tokens, open, close, &types)) {
+      return {"a kernel's template parameter without a name", ""};
+    }
+  }
+  const size_t close = Closing(tokens, kernel.parameters);
+  const bool none =
+      Is(tokens, Next(tokens, kernel.parameters + 1), "void") &&
+      Next(tokens, Next(tokens, kernel.parameters + 1) + 1) == close;
+  if (close == kNone ||
+      (!none && !Parameters(tokens, kernel.parameters, close, &values)) ||
+      HasATypesName(values) || HasATypesName(types)) {
+    return {"a kernel's parameter without a name", ""};
+  }
+  const std::string& name = kernel.names[0];
+  std::string arguments;
+  for (const Parameter& value : values) {
+    if (value.name == name) return {"a parameter with its kernel's name", ""};
+    arguments += "(void*)&" + value.name + (value.pack ? "..., " : ", ");
+  }
+  const std::string own = OwnName(name, types);
+  return {"", "{ JAXKERN_SPLIT_KERNEL(" + own +
+                  ") void* jaxkern_split_arguments[] = {" + arguments +
+                  "nullptr}; ::jaxkern_split::Launch((const void*)"
+                  "jaxkern_split_self, jaxkern_split_arguments); }"};
+}
+
+}  // namespace jaxkern
