@@ -13,10 +13,12 @@
 #include <sstream>
 #include <utility>
 
+#include "core/candidate.h"
 #include "core/diagnostics.h"
 #include "core/entry.h"
 #include "core/key_lock.h"
 #include "core/sandbox.h"
+#include "core/torch_entry.h"
 
 namespace jaxkern {
 namespace {
@@ -187,14 +189,14 @@ bool Builder::CanBeSandboxed() {
 Build Builder::Make(const std::string& source, const Problem& problem,
                     double timeout_s) {
   Build build;
-  const auto unit = Prepare(source, problem, {}, &build);
+  const auto unit = PrepareCandidate(source, problem, &build);
   return unit ? MakeOnce(*unit, timeout_s) : std::move(build);
 }
 
 std::optional<Build> Builder::Find(const std::string& source,
                                    const Problem& problem) {
   Build build;
-  const auto unit = Prepare(source, problem, {}, &build);
+  const auto unit = PrepareCandidate(source, problem, &build);
   if (!unit) return build;
   auto found = store_.Find(store_.KeyOf(unit->text, unit->flags, sandboxed_));
   if (found) ++hits_;
@@ -205,13 +207,13 @@ Build Builder::MakeBaseline(const Baseline& baseline,
                             const Libraries& libraries, const Problem& problem,
                             double timeout_s) {
   Build build;
-  const auto unit = Prepare(baseline.source, problem, libraries.flags, &build);
+  const auto unit =
+      Prepare(baseline.source, EntryText(problem), libraries.flags, &build);
   return unit ? MakeOnce(*unit, timeout_s) : std::move(build);
 }
 
-std::optional<Builder::Unit> Builder::Prepare(
-    const std::string& source, const Problem& problem,
-    const std::vector<std::string>& flags, Build* build) const {
+std::optional<Builder::Unit> Builder::PrepareCandidate(
+    const std::string& source, const Problem& problem, Build* build) const {
   if (source.find_first_not_of(" \t\r\n") == std::string::npos) {
     build->status = Status::kExtractError;
     build->stage = "extract";
@@ -221,7 +223,24 @@ std::optional<Builder::Unit> Builder::Prepare(
         Signature(problem) + "\n";
     return std::nullopt;
   }
-  const Prepared prepared = toolchain_->Prepare(source, EntryText(problem));
+  const Candidate candidate = ReadCandidate(source);
+  if (candidate.status != Status::kOk) {
+    build->status = candidate.status;
+    build->stage = "extract";
+    build->log = CleanMessage(candidate.log);
+    return std::nullopt;
+  }
+  if (candidate.form == "torch") {
+    const TorchUnitText unit = MakeTorchUnit(candidate, problem);
+    return Prepare(unit.source, unit.entry, unit.flags, build);
+  }
+  return Prepare(source, EntryText(problem), {}, build);
+}
+
+std::optional<Builder::Unit> Builder::Prepare(
+    const std::string& source, const std::string& entry,
+    const std::vector<std::string>& flags, Build* build) const {
+  const Prepared prepared = toolchain_->Prepare(source, entry);
   if (!prepared.supported) {
     build->status = Status::kUnsupported;
     build->log = "this device does not support " + prepared.unsupported + "\n";

@@ -44,7 +44,8 @@ class Builder {
   /// not supported.
   std::optional<Build> Find(const std::string& source, const Problem& problem);
 
-  /// Equal texts in several threads and processes are compiled once.
+  /// Equal texts in several threads and processes are compiled once. In either
+  /// form.
   Build Make(const std::string& source, const Problem& problem,
              double timeout_s);
 
@@ -85,9 +86,14 @@ class Builder {
   Ended RunInSlot(const std::string& directory, const Unit& unit,
                   double timeout_s, Build* build);
   /// The unit; none if the build is known by the text alone, *build then.
-  std::optional<Unit> Prepare(const std::string& source, const Problem& problem,
+  std::optional<Unit> Prepare(const std::string& source,
+                              const std::string& entry,
                               const std::vector<std::string>& flags,
                               Build* build) const;
+  /// The same of a candidate, in either form.
+  std::optional<Unit> PrepareCandidate(const std::string& source,
+                                       const Problem& problem,
+                                       Build* build) const;
   std::shared_ptr<Flight> Board(const std::string& name, double timeout_s,
                                 bool* joined, Build* build);
   void Leave(const std::string& name, Flight* flight, const Build& build);

@@ -24,7 +24,16 @@ bool Uses(const Problem& problem, Dtype dtype) {
   return false;
 }
 
-/// In checked builds for the cpu device, the buffers are known by name.
+}  // namespace
+
+std::string Signature(const Problem& problem) {
+  std::string text = "extern \"C\" int launch(";
+  for (const Argument& argument : problem.arguments) {
+    text += ParameterType(argument) + " " + argument.name + ", ";
+  }
+  return text + "cudaStream_t stream)";
+}
+
 std::string CheckedText(const Problem& problem) {
   std::string text = "#ifdef JAXKERN_CHECK\n";
   for (size_t i = 0; i < problem.arguments.size(); ++i) {
@@ -37,16 +46,6 @@ std::string CheckedText(const Problem& problem) {
             ");\n";
   }
   return text + "#endif\n";
-}
-
-}  // namespace
-
-std::string Signature(const Problem& problem) {
-  std::string text = "extern \"C\" int launch(";
-  for (const Argument& argument : problem.arguments) {
-    text += ParameterType(argument) + " " + argument.name + ", ";
-  }
-  return text + "cudaStream_t stream)";
 }
 
 std::string EntryText(const Problem& problem) {

@@ -17,6 +17,10 @@ inline constexpr char kEntrySymbol[] = "jaxkern_entry";
 /// `extern "C" int launch(const float* x, ...)` as the problem wants it.
 std::string Signature(const Problem& problem);
 
+/// Statements for a trampoline: in checked builds for the cpu device, the
+/// buffers are known by name.
+std::string CheckedText(const Problem& problem);
+
 /// C++ text to append to a candidate: the declaration, so that another
 /// signature is a compile error that shows both, and the trampoline.
 std::string EntryText(const Problem& problem);

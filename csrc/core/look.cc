@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "core/candidate.h"
 #include "core/entry.h"
 #include "core/hopeless.h"
 #include "core/inspect.h"
@@ -21,7 +22,9 @@ void Pipeline::LookAtTask(const TaskPtr& task) {
                         .count();
   if (!InService(task)) return;
   const Request& request = task->request;
-  if (request.rules && BreaksARule(task)) return;
+  const Candidate candidate = ReadCandidate(request.source);
+  result.form = candidate.form;
+  if (request.rules && BreaksARule(task, candidate.text)) return;
   if (IsHopeless(task)) return;
   const bool ready = request.repetitions == 0 ||
                      baseline_builder_.Known(*task->problem) != nullptr;
@@ -34,8 +37,8 @@ void Pipeline::LookAtTask(const TaskPtr& task) {
 }
 
 /// By its text, before anything is compiled.
-bool Pipeline::BreaksARule(const TaskPtr& task) {
-  const auto breach = FindBreach(task->request.source);
+bool Pipeline::BreaksARule(const TaskPtr& task, const std::string& text) {
+  const auto breach = FindBreach(text);
   if (!breach) return false;
   health_.CountRejected();
   task->result.rule = breach->rule;

@@ -77,7 +77,7 @@ class Pipeline {
   bool IsHopeless(const TaskPtr& task);
   void RunTask(const TaskPtr& task, Runner* runner);
   void CheckTask(const TaskPtr& task);
-  bool BreaksARule(const TaskPtr& task);
+  bool BreaksARule(const TaskPtr& task, const std::string& text);
   bool HasABadLibrary(const TaskPtr& task);
   bool InService(const TaskPtr& task);
   void DiagnoseTask(const TaskPtr& task);

@@ -206,6 +206,7 @@ std::string ToJson(const Result& result) {
   nlohmann::ordered_json object = {
       {"status", StatusName(result.status)},
       {"stage", result.stage},
+      {"form", result.form},
       {"log", result.log},
       {"rule", result.rule},
       {"evidence", result.evidence},
@@ -253,6 +254,8 @@ Result FromJson(const std::string& text) {
   Read(object, "status", &status);
   result.status = ParseStatus(status);
   Read(object, "stage", &result.stage);
+  // Results of before there were two forms have none.
+  if (object.contains("form")) Read(object, "form", &result.form);
   Read(object, "log", &result.log);
   Read(object, "max_abs_error", &result.max_abs_error);
   Read(object, "max_rel_error", &result.max_rel_error);

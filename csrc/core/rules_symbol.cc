@@ -73,14 +73,14 @@ const std::set<std::string>& LibraryNames() {
 }
 
 /// The evaluator's own.
-constexpr std::array<const char*, 19> kOwn = {
-    "jaxkern_entry",          "jaxkern_cpu",         "jaxkern_launch",
-    "jaxkern_next",           "jaxkern_row_end",     "jaxkern_malloc",
-    "jaxkern_func_attribute", "jaxkern_trap",        "jaxkern_syncthreads",
-    "jaxkern_dynamic_shared", "jaxkern_lane",        "jaxkern_arguments",
-    "jaxkern_check_access",   "jaxkern_check_fence", "jaxkern_check_library",
-    "jaxkern_check_argument", "jaxkern_check_shape", "jaxkern_check_overflow",
-    "jaxkern_check_index"};
+constexpr std::array<const char*, 20> kOwn = {
+    "jaxkern_torch",          "jaxkern_entry",          "jaxkern_cpu",
+    "jaxkern_launch",         "jaxkern_next",           "jaxkern_row_end",
+    "jaxkern_malloc",         "jaxkern_func_attribute", "jaxkern_trap",
+    "jaxkern_syncthreads",    "jaxkern_dynamic_shared", "jaxkern_lane",
+    "jaxkern_arguments",      "jaxkern_check_access",   "jaxkern_check_fence",
+    "jaxkern_check_library",  "jaxkern_check_argument", "jaxkern_check_shape",
+    "jaxkern_check_overflow", "jaxkern_check_index"};
 
 bool Has(const std::vector<std::string>& head, const char* word) {
   return std::find(head.begin(), head.end(), word) != head.end();

@@ -14,7 +14,10 @@
 #include <vector>
 
 #include "core/cache.h"
+#include "core/candidate.h"
 #include "core/hopeless.h"
+#include "core/problem.h"
+#include "core/torch_entry.h"
 #include "jaxkern/evaluator.h"
 
 namespace py = pybind11;
@@ -139,6 +142,17 @@ class ClosableEvaluator {
   std::shared_ptr<Evaluator> evaluator_;
 };
 
+std::pair<std::string, std::vector<std::string>> TorchUnit(
+    const std::string& problem, const std::string& source) {
+  const Candidate candidate = ReadCandidate(source);
+  if (candidate.status != Status::kOk || candidate.form != "torch") {
+    throw std::invalid_argument("source: expected torch's form, got " +
+                                candidate.form + " " + candidate.log);
+  }
+  const TorchUnitText unit = MakeTorchUnit(candidate, *ReadProblem(problem));
+  return {unit.source + "\n" + unit.entry, unit.flags};
+}
+
 void BindRequest(py::module_* m) {
   const Request defaults;
   py::class_<Request>(*m, "Request")
@@ -178,6 +192,7 @@ void BindResult(py::module_* m) {
       .def_property_readonly(
           "status", [](const Result& r) { return StatusName(r.status); })
       .def_readonly("stage", &Result::stage)
+      .def_readonly("form", &Result::form)
       .def_readonly("log", &Result::log)
       .def_readonly("rule", &Result::rule)
       .def_readonly("evidence", &Result::evidence)
@@ -271,6 +286,9 @@ PYBIND11_MODULE(_core, m) {
       },
       py::arg("source"), py::arg("signature") = "launch",
       "(status, stage, log) of a text that no compiler would take, else None.");
+  m.def("torch_unit", &jaxkern::TorchUnit, py::arg("problem"),
+        py::arg("source"),
+        "What a compiler gets of a candidate in torch's form: text and flags.");
   jaxkern::BindRequest(&m);
   jaxkern::BindResult(&m);
   jaxkern::BindEvaluator(&m);

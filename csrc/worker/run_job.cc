@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/torch/include/jaxkern_torch/marks.h"
 #include "core/memory_file.h"
 #include "core/schedule.h"
 #include "worker/arguments.h"
@@ -147,6 +148,20 @@ Event RunLoaded(const JobContext& context, int threads, Entry entry,
   return event.status == Status::kOk ? run.CheckThreads() : event;
 }
 
+/// Of an exception that says what is to become of it (torch's form) or not.
+Event Thrown(const std::string& what) {
+  const std::string wrong = JAXKERN_TORCH_WRONG;
+  const std::string unsupported = JAXKERN_TORCH_UNSUPPORTED;
+  if (what.compare(0, wrong.size(), wrong) == 0) {
+    return Failed(Status::kWrongAnswer, what.substr(wrong.size()));
+  }
+  if (what.compare(0, unsupported.size(), unsupported) == 0) {
+    return Failed(Status::kUnsupported,
+                  "not provided: " + what.substr(unsupported.size()));
+  }
+  return Failed(Status::kRuntimeError, "uncaught exception in launch: " + what);
+}
+
 /// What `run` returns, or what it throws as a fault of the candidate's.
 template <class Run>
 Event Caught(Run run) {
@@ -155,8 +170,7 @@ Event Caught(Run run) {
   } catch (const std::bad_alloc&) {
     return Failed(Status::kOutOfMemory, "std::bad_alloc in launch");
   } catch (const std::exception& error) {
-    return Failed(Status::kRuntimeError,
-                  std::string("uncaught exception in launch: ") + error.what());
+    return Thrown(error.what());
   } catch (...) {
     return Failed(Status::kRuntimeError, "uncaught exception in launch");
   }

@@ -45,7 +45,8 @@ class Request(NamedTuple):
 
   Attributes:
     task: a Task, or the directory of a problem bundle.
-    source: the kernel's CUDA C++ text.
+    source: the kernel's CUDA C++ text, or one in torch's form
+      (docs/torch_form.md).
     repetitions: samples per timed case, up to 1000; 0 checks only. Fewer are
       taken once the median is known to 1 %.
     compile_timeout_s: seconds for the compilation.

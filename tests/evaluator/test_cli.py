@@ -53,6 +53,7 @@ def test_one_json_object_per_kernel_in_order(bundle, cache_dir, tmp_path):
     "file",
     "status",
     "stage",
+    "form",
     "log",
     "diagnosis",
     "max_abs_error",

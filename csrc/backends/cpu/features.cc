@@ -63,8 +63,6 @@ constexpr std::array kHeaders = {
     Feature{"thrust/", "library calls (Thrust)"},
     Feature{"cutlass/", "library calls (CUTLASS)"},
     Feature{"cute/", "library calls (CuTe)"},
-    Feature{"torch/", "torch headers"},
-    Feature{"ATen/", "torch headers"},
     Feature{"cuda/", "libcu++ (<cuda/...>)"},
     Feature{"cuda_fp8", "8-bit floating point (cuda_fp8.h)"},
     Feature{"cuda_pipeline", "asynchronous copies (pipeline)"},

@@ -2,7 +2,8 @@
 ///
 /// A candidate is one CUDA C++ translation unit that defines
 ///   extern "C" int launch(<inputs>, <outputs>, <attributes>, cudaStream_t)
-/// A problem bundle (see docs/bundle.md) says what it must compute. The
+/// or a function on torch::Tensor, in C++ or within the Python text that hands
+/// it to torch's load_inline (docs/torch_form.md). A problem bundle (see docs/bundle.md) says what it must compute. The
 /// evaluator compiles the candidate, runs it in a child process, compares its
 /// outputs and times it. What a candidate does wrong is a Status, never an
 /// exception; what the caller does wrong is a std::invalid_argument that names
@@ -47,7 +48,7 @@ const char* StatusName(Status status);
 
 struct Request {
   std::string problem;  ///< directory of a problem bundle
-  std::string source;   ///< the candidate's CUDA C++ text
+  std::string source;   ///< the candidate's text, in either form
   /// Samples per timed case, at most 1000; 0 checks only. Fewer are taken once
   /// the median is known to 1 %, or when run_timeout_s would not allow more.
   int repetitions = 0;
@@ -106,6 +107,7 @@ struct Clocks {
 struct Result {
   Status status = Status::kInfraError;
   std::string stage;  ///< "extract", "compile", "link", "run" or "check"
+  std::string form;   ///< "native" or "torch", docs/torch_form.md; "": unknown
   std::string log;    ///< for a reader who can fix it; paths removed, bounded
   /// One line with the fault that the cpu device's checker or, on cuda,
   /// compute-sanitizer found: line, buffer, thread. "" if none was found or

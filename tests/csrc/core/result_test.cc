@@ -18,6 +18,7 @@ Result MakeResult() {
   Result result;
   result.status = Status::kWrongAnswer;
   result.stage = "check";
+  result.form = "torch";
   result.log = "a \"b\"\n";
   result.max_abs_error = 0.1;
   result.max_rel_error = 1e-300;

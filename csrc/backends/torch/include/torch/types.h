@@ -1,0 +1,2 @@
+#pragma once
+#include "../jaxkern_torch/torch.h"
