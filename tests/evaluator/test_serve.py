@@ -87,7 +87,7 @@ def test_stdin_to_stdout_until_the_input_ends(
   file.write_text(KERNEL)
   requests = [
     {"id": "good", "file": str(file), "repetitions": 3},
-    {"id": 2, "source": "nonsense"},
+    {"id": 2, "source": "launch"},
     {"id": 3, "source": KERNEL, "bundle": "/no/bundle"},
     {"id": 4, "source": KERNEL, "sauce": "hot"},
   ]
