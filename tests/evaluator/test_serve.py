@@ -99,7 +99,7 @@ def test_stdin_to_stdout_until_the_input_ends(
   assert len(out.splitlines()) == 5
   assert answers["good"]["status"] == "ok"
   assert len(answers["good"]["times_us"]) == 3
-  assert answers[2]["status"] == "extract_error"
+  assert answers[2]["status"] == "compile_error"
   assert "/no/bundle/problem.json: expected" in answers[3]["error"]
   assert 'unknown field "sauce"' in answers[4]["error"]
   assert "expected JSON" in answers[None]["error"]
