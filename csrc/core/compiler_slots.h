@@ -48,7 +48,7 @@ class CompilerSlots {
   }
 
  private:
-  static constexpr int kPatience = 32;
+  static constexpr int kPatience = 8;
 
   const int most_;
   mutable std::mutex mutex_;

@@ -130,7 +130,9 @@ size_t ReadDirective(const std::vector<Word>& words, size_t at,
       all->includes_text = true;
     }
     depth += Depth(token.text);
-    if (defines && depth < 0) all->changes_brackets = true;
+    if (defines && (depth < 0 || MayHoldBracket(Spelling(token)))) {
+      all->changes_brackets = true;
+    }
   }
   if (defines && depth != 0) all->changes_brackets = true;
   return i + 1;

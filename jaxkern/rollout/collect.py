@@ -252,7 +252,7 @@ def _write(
         sampler.temperature,
       )
     )
-    for b, i in enumerate(chunk):
+    for i, b in sorted((i, b) for b, i in enumerate(chunk)):
       row = jax.tree.map(lambda x, b=b: x[b], sampled)
       text = sampler.tokenizer.decode(row.tokens[row.mask > 0])
       source = prompts.extract(text)

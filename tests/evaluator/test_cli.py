@@ -83,6 +83,20 @@ def test_one_json_object_per_kernel_in_order(bundle, cache_dir, tmp_path):
   }
 
 
+def test_misses_are_explained(bundle, cache_dir, tmp_path):
+  file = tmp_path / "k.cu"
+  file.write_text(KERNEL.replace("a * x[i]", "x[i] * a"))
+  flags = (f"--bundle={bundle}", f"--cache_dir={cache_dir}", "--explain-miss")
+  first = jaxkern_eval(*flags, "-", stdin=KERNEL)
+  done = jaxkern_eval(*flags, file)
+  why = "source: line 4 is `if (i < n) y[i] = x[i] * a;`, in the nearest"
+  assert json.loads(done.stdout)["cache_miss"].startswith(why)
+  assert f"{file}: not in the cache: {why}" in done.stderr
+  again = jaxkern_eval(*flags, file)
+  assert json.loads(again.stdout)["cache_hit"] and first.returncode == 0
+  assert "not in the cache" not in again.stderr
+
+
 def test_a_replay_agrees_or_says_that_it_does_not(bundle, cache_dir, tmp_path):
   wrong = tmp_path / "wrong.cu"
   wrong.write_text(KERNEL.replace("a * x[i]", "a + x[i]"))

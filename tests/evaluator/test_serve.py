@@ -87,7 +87,7 @@ def test_stdin_to_stdout_until_the_input_ends(
   file.write_text(KERNEL)
   requests = [
     {"id": "good", "file": str(file), "repetitions": 3},
-    {"id": 2, "source": "nonsense"},
+    {"id": 2, "source": "launch"},
     {"id": 3, "source": KERNEL, "bundle": "/no/bundle"},
     {"id": 4, "source": KERNEL, "sauce": "hot"},
   ]
@@ -99,7 +99,7 @@ def test_stdin_to_stdout_until_the_input_ends(
   assert len(out.splitlines()) == 5
   assert answers["good"]["status"] == "ok"
   assert len(answers["good"]["times_us"]) == 3
-  assert answers[2]["status"] == "extract_error"
+  assert answers[2]["status"] == "compile_error"
   assert "/no/bundle/problem.json: expected" in answers[3]["error"]
   assert 'unknown field "sauce"' in answers[4]["error"]
   assert "expected JSON" in answers[None]["error"]

@@ -34,6 +34,11 @@ TEST(ServingAndReplayingNeedNeitherBundleNorFiles) {
   CHECK_EQ(ParseFlags({"--serve=a.sock", "--bundle=b"}).socket, "a.sock");
 }
 
+TEST(MissesAreExplainedIfAsked) {
+  CHECK(!ParseFlags({"--serve"}).options.explain_misses);
+  CHECK(ParseFlags({"--serve", "--explain-miss"}).options.explain_misses);
+}
+
 TEST(HelpWinsOverMistakes) {
   CHECK(ParseFlags({"--help", "--colour=red"}).help);
 }
@@ -43,7 +48,7 @@ TEST(HelpNamesEveryFlagAndFitsATerminal) {
   for (const char* flag :
        {"--bundle=", "--device=", "--repetitions=", "--compile_timeout=",
         "--run_timeout=", "--jobs=", "--run_workers=", "--compiler=",
-        "--cache_dir=", "--cache_gb=", "--flush=", "--serve",
+        "--cache_dir=", "--cache_gb=", "--explain-miss", "--flush=", "--serve",
         "--replay=", "--help"}) {
     CHECK_HAS(help, flag);
   }

@@ -75,8 +75,9 @@ TEST(WhatThePreprocessorDecidesIsLeftToIt) {
         "#ifdef X\nvoid f() {\n#else\nvoid g() {\n#endif\n}",
         "#define BEGIN {\nvoid f() BEGIN }", "#define S(x) #x\nf(S({));",
         "#define IGNORE(x)\nIGNORE({ '\n)\n", "__BEGIN_DECLS\nint f();\n}",
-        "assert(\"(\" && {);", "void f() <% %>", "int x<:3:>;",
-        "#include \"macros.h\"\nSTART }", "#if 0\n'\n#endif\n"}) {
+        "#define X __BEGIN_DECLS\nX int f(); }", "assert(\"(\" && {);",
+        "void f() <% %>", "int x<:3:>;", "#include \"macros.h\"\nSTART }",
+        "#if 0\n'\n#endif\n"}) {
     CHECK_EQ(VerdictOn(text), "");
   }
   for (const char* text :
