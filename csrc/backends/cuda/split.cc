@@ -75,10 +75,8 @@ class Divider {
   bool IsRoot(const Item& item) const {
     if (item.kind != Item::Kind::kType) return item.IsDevice();
     if (item.Has("enum")) return true;
-    for (size_t i = item.begin; i < item.end; ++i) {
-      if (tokens_[i].text == "__device__") return true;
-    }
-    return false;
+    return Mentions(tokens_, item.begin, item.end, found_.macros)
+               .count("__device__") != 0;
   }
 
   static bool IsFrame(const Item& item) {
@@ -207,13 +205,11 @@ void Divider::NameItems() {
     const Item& item = found_.items[i];
     kernel |= item.IsKernel();
     for (const std::string& name : item.names) by_name_.emplace(name, i);
-    if (IsHosts(item)) {
-      for (size_t j = item.begin; j < item.end; ++j) {
-        const std::string& text = tokens_[j].text;
-        if (text == "__device__" || text == "__global__") {
-          Obstacle("device code inside a function of the host");
-        }
-      }
+    if (!IsHosts(item)) continue;
+    const auto mentioned =
+        Mentions(tokens_, item.begin, item.end, found_.macros);
+    if (mentioned.count("__device__") + mentioned.count("__global__") != 0) {
+      Obstacle("device code inside a function of the host");
     }
   }
   if (!kernel) Obstacle("it has no kernel");
@@ -340,6 +336,9 @@ void Divider::WriteDevice(const Item& item) {
 void Divider::WriteHost(const Item& item) {
   Tokens* const tokens = &host_tokens_;
   const bool variable = item.kind == Item::Kind::kVariable && item.IsDevice();
+  if (item.kind == Item::Kind::kType) {
+    BlankMembers(found_.macros, item, tokens_, tokens);
+  }
   if (item.IsKernel() || variable) {
     for (size_t i = item.begin; i < item.end && i < item.parameters; ++i) {
       if ((*tokens)[i].text == "=" || (*tokens)[i].text == "{") break;

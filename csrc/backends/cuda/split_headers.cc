@@ -20,7 +20,7 @@ constexpr std::array<const char*, 9> kPrelude = {
 /// CUDA's, for device code only; the host's half at most opens their
 /// namespaces.
 constexpr std::array<const char*, 10> kDevice = {
-    "mma.h",
+    "cuda_awbarrier_primitives.h",
     "cooperative_groups.h",
     "cooperative_groups/reduce.h",
     "cooperative_groups/scan.h",
@@ -31,8 +31,9 @@ constexpr std::array<const char*, 10> kDevice = {
     "cuda/barrier",
     "sm_30_intrinsics.h"};
 
-constexpr std::array<const char*, 4> kBoth = {"cuda_fp16.h", "cuda_bf16.h",
-                                              "cuda_fp8.h", "math_constants.h"};
+constexpr std::array<const char*, 6> kBoth = {
+    "mma.h",       "cuda.h",     "cuda_fp16.h",
+    "cuda_bf16.h", "cuda_fp8.h", "math_constants.h"};
 
 /// C's and a few of C++'s, of which NVRTC gets our version
 /// (include_split/device).
@@ -43,12 +44,13 @@ constexpr std::array<const char*, 24> kC = {
     "stdbool.h", "time.h",  "ctime",    "algorithm", "utility",  "inttypes.h"};
 
 /// C++'s: what device code takes from them, NVRTC does not find.
-constexpr std::array<const char*, 24> kHost = {
-    "array",   "atomic",   "chrono",      "functional", "initializer_list",
-    "iomanip", "iostream", "limits",      "map",        "memory",
-    "mutex",   "new",      "numeric",     "optional",   "random",
-    "set",     "sstream",  "stdexcept",   "string",     "string_view",
-    "thread",  "tuple",    "type_traits", "vector"};
+constexpr std::array<const char*, 28> kHost = {
+    "unistd.h", "cerrno",      "errno.h",    "cstdarg",          "array",
+    "atomic",   "chrono",      "functional", "initializer_list", "iomanip",
+    "iostream", "limits",      "map",        "memory",           "mutex",
+    "new",      "numeric",     "optional",   "random",           "set",
+    "sstream",  "stdexcept",   "string",     "string_view",      "thread",
+    "tuple",    "type_traits", "vector"};
 
 }  // namespace
 

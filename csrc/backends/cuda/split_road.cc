@@ -134,8 +134,10 @@ std::string SplitRoad::Fingerprint() const {
 }
 
 std::vector<std::string> SplitRoad::HostFlags() const {
-  std::vector<std::string> flags = {"-std=c++17", "-O1", "-fPIC", "-w",
-                                    "-fmax-errors=1"};
+  std::vector<std::string> flags = {
+      "-std=c++17",     "-O1",
+      "-fPIC",          "-w",
+      "-fmax-errors=1", "-I" + headers_ + "/host"};
   for (const std::string& directory : includes_) {
     flags.insert(flags.end(), {"-isystem", directory});
   }
@@ -267,10 +269,14 @@ FastBuild SplitRoad::Join(const NvrtcReply& reply,
   WriteFile(directory + "/kernel.fatbin",
             FatBinary(reply.cubin, architecture_));
   WriteFile(directory + "/kernel.s", Assembler());
-  std::vector<std::string> argv = {
-      host_,     "-shared",   "-Wl,-z,start-stop-visibility=hidden",
-      "-o",      "kernel.so", "kernel.o",
-      "kernel.s"};
+  std::vector<std::string> argv = {host_,
+                                   "-shared",
+                                   "-Wl,-z,start-stop-visibility=hidden",
+                                   "-Wl,--no-undefined",
+                                   "-o",
+                                   "kernel.so",
+                                   "kernel.o",
+                                   "kernel.s"};
   argv.insert(argv.end(), libraries_.begin(), libraries_.end());
   Ended ended = workshop.Run(argv, directory);
   if (!ended.timed_out && !ended.cancelled && ended.exit_code != 0) {

@@ -115,4 +115,42 @@ Stub MakeStub(const Tokens& tokens, const Item& kernel) {
                   "jaxkern_split_self, jaxkern_split_arguments); }"};
 }
 
+void BlankMembers(const std::multimap<std::string, Macro>& macros,
+                  const Item& type, const Tokens& tokens, Tokens* written) {
+  size_t open = type.after_template;
+  while (open < type.end && !Is(tokens, open, "{")) ++open;
+  if (open >= type.end || type.Has("enum")) return;
+  const size_t close = Closing(tokens, open);
+  if (close == kNone) return;
+  std::set<std::string> words;  // of the member at hand
+  size_t parameters = kNone, initialisers = kNone;
+  for (size_t i = open + 1; i < close; ++i) {
+    const Token& token = tokens[i];
+    if (token.directive || token.kind == Kind::kSpace) continue;
+    const bool body = token.text == "{" && parameters != kNone;
+    if (token.kind == Kind::kIdentifier) {
+      words.merge(Mentions(tokens, i, i + 1, macros));
+    } else if (token.text == ":" && parameters != kNone &&
+               initialisers == kNone) {
+      initialisers = i;
+    } else if (token.text == "(") {
+      i = parameters = Closing(tokens, i);
+    } else if (token.text == "{") {
+      const size_t end = Closing(tokens, i);
+      const bool blank = body && initialisers == kNone &&
+                         words.count("__device__") != 0 &&
+                         words.count("__host__") == 0;
+      for (size_t j = i; blank && j <= end; ++j) {
+        (*written)[j].text = Lines(tokens[j].text, false);
+      }
+      if (blank) (*written)[i].text = ";";
+      i = end;
+    }
+    if (body || token.text == ";") {
+      words.clear();
+      parameters = initialisers = kNone;
+    }
+  }
+}
+
 }  // namespace jaxkern

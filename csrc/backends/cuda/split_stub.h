@@ -1,4 +1,4 @@
-/// What stands for a kernel in the host's half.
+/// What stands for kernels and for members of the device in the host's half.
 #ifndef JAXKERN_BACKENDS_CUDA_SPLIT_STUB_H_
 #define JAXKERN_BACKENDS_CUDA_SPLIT_STUB_H_
 
@@ -16,6 +16,12 @@ struct Stub {
 /// The body of a function with a kernel's head that launches the kernel with
 /// its arguments, and by which the kernel's symbol is known.
 Stub MakeStub(const Tokens& tokens, const Item& kernel);
+
+/// Takes the bodies of members that only the device has out of a class, which
+/// is `tokens` as they came, in what is `written` of them: the host neither
+/// understands nor calls them.
+void BlankMembers(const std::multimap<std::string, Macro>& macros,
+                  const Item& type, const Tokens& tokens, Tokens* written);
 
 }  // namespace jaxkern
 

@@ -137,7 +137,7 @@ TEST(HeadersGoToTheHalfThatKnowsThem) {
   CHECK_HAS(division.device, "#include <mma.h>");
   CHECK_HAS(division.device, "#include <cuda_fp16.h>");
   CHECK_HAS(division.host, "#include <vector>");
-  CHECK(!Has(division.host, "mma.h"));
+  CHECK_HAS(division.host, "#include <mma.h>");  // ours, for its types
   CHECK_HAS(division.host, "#include <cuda_fp16.h>");
 }
 
@@ -178,6 +178,27 @@ TEST(WhatIsNotCertainIsNotDivided) {
   CHECK_HAS(Why(kKernel + "struct S { S(); };\nS::S() : a(1) {}\n"), "outside");
   CHECK_HAS(Why(kKernel + "}"), "}");
   CHECK_HAS(Why(kKernel + "int launch() {"), "brackets");
+}
+
+TEST(TheHostHasNoBodiesOfTheDevicesMembers) {
+  const Division division = Divide(
+      "#define ON __device__ inline\n"
+      "struct Op {\n  float base = {1};\n"
+      "  Op(float b) : base{b} { base += 1; }\n"
+      "  ON float operator()(float a) const {\n#pragma unroll\n"
+      "    return __shfl(a);\n  }\n"
+      "  template <int N> __device__ static int get(int n = {}) { return N; }\n"
+      "  __host__ __device__ int both() { return 7; }\n};\n"
+      "template <class F> __global__ void k(F f, float* x) { *x = f(*x); }\n"
+      "int launch(float* x) { k<<<1, 1>>>(Op(2), x); return 0; }\n");
+  CHECK_EQ(division.obstacle, "");
+  CHECK(!Has(division.host, "__shfl"));
+  CHECK(!Has(division.host, "pragma"));
+  CHECK(!Has(division.host, "return N"));
+  CHECK_HAS(division.host, "base += 1");
+  CHECK_HAS(division.host, "return 7");
+  CHECK_HAS(division.device, "__shfl(a)");
+  CHECK_EQ(LinesOf(division.host), LinesOf(division.device));
 }
 
 TEST(CommentsAndStringsAreNoCode) {
