@@ -35,7 +35,6 @@ bool IsSpace(const Token& token) {
   return token.kind == Kind::kSpace || token.kind == Kind::kNewline;
 }
 
-/// Code, not space and not a directive.
 bool IsCode(const Token& token) { return !token.directive && !IsSpace(token); }
 
 class Reader {
@@ -332,10 +331,8 @@ void Reader::AddWord(Item* item, const std::string& word, int nesting) {
 
 void Reader::Classify(Item* item) {
   const bool function = item->parameters != kNone && !assigned_;
-  if (function) {
-    item->kind = Item::Kind::kFunction;
-    return;
-  }
+  item->kind = Item::Kind::kFunction;
+  if (function) return;
   item->names.clear();
   const bool type = class_body_ || item->Has("using") ||
                     (class_ && item->words.size() <= 3 && !assigned_);
