@@ -82,22 +82,6 @@ std::optional<std::string> ReadFile(const std::string& path) {
   return contents.str();
 }
 
-/// What a compiler's driver says, at a line's beginning, when the system has no
-/// process for it. In messages about a candidate its file's name comes first.
-bool WasStarved(const std::string& output) {
-  std::istringstream lines(output);
-  for (std::string line; std::getline(lines, line);) {
-    if (ContainsAny(line, {"kernel.cu", "kernel.cc"})) continue;
-    const bool ours = ContainsAny(line.substr(0, 12), {": ", "nvcc", "sh"});
-    if (ours &&
-        ContainsAny(line, {"Resource temporarily unavailable", "annot fork",
-                           "fork: Cannot allocate memory"})) {
-      return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 class Builder::Place final : public Workshop {
@@ -354,7 +338,7 @@ Ended Builder::RunInSlot(const std::string& directory, const Unit& unit,
     Ended ended = RunCompilers(Place(*this, directory, timeout_s), unit, build);
     build->compile_s =
         std::chrono::duration<double>(Clock::now() - start).count();
-    ended.starved |= ended.exit_code > 0 && WasStarved(ended.output);
+    ended.starved |= ended.exit_code > 0 && SaysStarved(ended.output);
     slots_.Release(ended.starved);
     if (!ended.starved || Clock::now() >= give_up) return ended;
     pollfd stop = {cancel_, POLLIN, 0};
