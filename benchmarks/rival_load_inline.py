@@ -160,9 +160,7 @@ def main():
   flags = flags.parse_args()
   cores = len(os.sched_getaffinity(0))
   processes = flags.processes or cores
-  os.environ["JAX_PLATFORMS"] = (
-    "cpu"  # References: the GPU is torch's.
-  )
+  os.environ["JAX_PLATFORMS"] = "cpu"  # References: the GPU is torch's.
   os.environ["MAX_JOBS"] = "1"  # Of each build: the processes fill the cores.
   context = multiprocessing.get_context("spawn")
   jobs, done, gpu = context.Queue(), context.Queue(), context.Lock()
