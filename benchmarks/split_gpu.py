@@ -39,17 +39,17 @@ def requests(count, bundles):
   return made
 
 
-def judge(todo, without, alone):
+def judge(pending, without, alone):
   """All at once, then some one by one for their compile seconds."""
   os.environ["JAXKERN_WITHOUT"] = without
   with tempfile.TemporaryDirectory() as cache:
     with Evaluator(device="cuda", cache_dir=cache) as evaluator:
       results = dict(
-        zip(todo, evaluator.evaluate(list(todo.values())), strict=True)
+        zip(pending, evaluator.evaluate(list(pending.values())), strict=True)
       )
   with tempfile.TemporaryDirectory() as cache:
     with Evaluator(device="cuda", cache_dir=cache) as evaluator:
-      single = [evaluator.evaluate([todo[name]])[0] for name in alone]
+      single = [evaluator.evaluate([pending[name]])[0] for name in alone]
   return results, [result.compile_s for result in single]
 
 
@@ -59,10 +59,10 @@ def main():
   parser.add_argument("--count", type=int, default=60)
   flags = parser.parse_args()
   with tempfile.TemporaryDirectory() as bundles:
-    todo = requests(flags.count, pathlib.Path(bundles))
-    alone = list(todo)[-16:]
-    fast, fast_s = judge(todo, "", alone)
-    slow, slow_s = judge(todo, "split", alone)
+    pending = requests(flags.count, pathlib.Path(bundles))
+    alone = list(pending)[-16:]
+    fast, fast_s = judge(pending, "", alone)
+    slow, slow_s = judge(pending, "split", alone)
   different = 0
   for name, result in fast.items():
     pair = [
@@ -78,7 +78,7 @@ def main():
   print(
     json.dumps(
       {
-        "kernels": len(todo),
+        "kernels": len(pending),
         "split": split,
         "different": different,
         "ok": sum(result.status == "ok" for result in fast.values()),
