@@ -3,11 +3,11 @@
 /// A candidate is one CUDA C++ translation unit that defines
 ///   extern "C" int launch(<inputs>, <outputs>, <attributes>, cudaStream_t)
 /// or a function on torch::Tensor, in C++ or within the Python text that hands
-/// it to torch's load_inline (docs/torch_form.md). A problem bundle (see docs/bundle.md) says what it must compute. The
-/// evaluator compiles the candidate, runs it in a child process, compares its
-/// outputs and times it. What a candidate does wrong is a Status, never an
-/// exception; what the caller does wrong is a std::invalid_argument that names
-/// the argument.
+/// it to torch's load_inline (docs/torch_form.md). A problem bundle (see
+/// docs/bundle.md) says what it must compute. The evaluator compiles the
+/// candidate, runs it in a child process, compares its outputs and times it.
+/// What a candidate does wrong is a Status, never an exception; what the caller
+/// does wrong is a std::invalid_argument that names the argument.
 #ifndef JAXKERN_EVALUATOR_H_
 #define JAXKERN_EVALUATOR_H_
 

@@ -83,10 +83,10 @@ TEST(LinesKeepTheirPlaces) {
 }
 
 TEST(LinesThatCannotAreSaidToTheCompilerOnly) {
-  const Candidate candidate = ReadCandidate(Program(
-      "s = 'int a;\\nint b;\\n#include <torch/extension.h>'\n"
-      "t = 'int c;'",
-      "cuda_sources=[s, t], functions=['c']"));
+  const Candidate candidate = ReadCandidate(
+      Program("s = 'int a;\\nint b;\\n#include <torch/extension.h>'\n"
+              "t = 'int c;'",
+              "cuda_sources=[s, t], functions=['c']"));
   CHECK_EQ(candidate.text,
            "\nint a;\nint b;\n#include <torch/extension.h>\nint c;");
   CHECK_EQ(candidate.unit,
@@ -140,10 +140,9 @@ TEST(TheFunctionThatPythonCallsIsChosen) {
 }
 
 TEST(WhatPythonPassesIsKnown) {
-  const std::string program =
-      Program("s = '''" + std::string(kCuda) + "'''",
-              "cuda_sources=s, functions=['f']") +
-      "self.eps = 1e-5\n";
+  const std::string program = Program("s = '''" + std::string(kCuda) + "'''",
+                                      "cuda_sources=s, functions=['f']") +
+                              "self.eps = 1e-5\n";
   const auto passed = [&](const std::string& call) {
     return ReadCandidate(program + call).function.passed;
   };

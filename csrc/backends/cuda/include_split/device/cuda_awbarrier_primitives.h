@@ -1,5 +1,6 @@
-// <cuda_awbarrier_primitives.h> for NVRTC. For it alone CUDA's header defines names of <stdint.h>, and
-// not as the host has them: here it gets others to define.
+// <cuda_awbarrier_primitives.h> for NVRTC. For it alone CUDA's header defines
+// names of <stdint.h>, and not as the host has them: here it gets others to
+// define.
 #include "stdint.h"
 
 #define uint16_t jaxkern_uint16_t
