@@ -21,6 +21,9 @@ using Seconds = std::chrono::duration<double>;
 constexpr double kReadyTimeout = 60;
 // For all baselines: opening cuBLAS and the like takes seconds.
 constexpr double kPrepareTimeout = 60;
+// Workers that a baseline may take with it: the first may have died of a full
+// machine.
+constexpr int kMostLosses = 2;
 // After each failure to start a worker, the last of them included.
 constexpr int kPausesMs[] = {100, 500, 2000, 5000, 0};
 constexpr size_t kPrintedShown = 600;
@@ -189,7 +192,7 @@ Report Runner::Execute(const RunRequest& run) {
     }
     report = ExecuteOnce(run, last_try);
     if (report.status != Status::kInfraError) return report;
-    if (report.lost_baseline) continue;  // without it
+    if (report.lost_baseline) continue;  // in the end without it
     if (last_try) return report;
     last_try = true;
     health_->CountRetry();
@@ -202,11 +205,11 @@ std::vector<JobBaseline> Runner::ChooseBaselines(const RunRequest& run,
   std::vector<JobBaseline> chosen;
   if (run.baselines == nullptr) return chosen;
   for (const BuiltBaseline& baseline : *run.baselines) {
-    const auto deadly = deadly_.find(BaselineKey(run, baseline.name));
+    const auto losses = losses_.find(BaselineKey(run, baseline.name));
     if (!baseline.note.empty()) {
       report->notes[baseline.name] = baseline.note;
-    } else if (deadly != deadly_.end()) {
-      report->notes[baseline.name] = deadly->second;
+    } else if (losses != losses_.end() && losses->second.count >= kMostLosses) {
+      report->notes[baseline.name] = losses->second.why;
     } else {
       chosen.push_back(
           {baseline.name, baseline.needs, baseline.calls_libraries});
@@ -216,8 +219,14 @@ std::vector<JobBaseline> Runner::ChooseBaselines(const RunRequest& run,
   return chosen;
 }
 
+void Runner::ForgetLosses(const RunRequest& run, const Report& report) {
+  for (const JobBaseline& baseline : report.job.baselines) {
+    losses_.erase(BaselineKey(run, baseline.name));
+  }
+}
+
 /// What fails beside the candidate may be its doing, so that says nothing about
-/// either; what fails before is left out from then on.
+/// either; what fails before, and with another worker again, is left out.
 void Runner::DescribeBaselineFailure(const RunRequest& run, int index,
                                      bool prepared, Report* report) {
   const std::vector<JobBaseline>& baselines = report->job.baselines;
@@ -227,8 +236,9 @@ void Runner::DescribeBaselineFailure(const RunRequest& run, int index,
   report->rule = report->evidence = "";
   report->lost_baseline = !prepared;
   if (!prepared) {
-    deadly_[BaselineKey(run, name)] =
-        report->log.substr(0, report->log.find('\n'));
+    Losses& losses = losses_[BaselineKey(run, name)];
+    ++losses.count;
+    losses.why = report->log.substr(0, report->log.find('\n'));
   }
   report->log = "the problem's baseline " + name + " failed: " + report->log;
 }
@@ -246,6 +256,7 @@ bool Runner::Follow(const RunRequest& run, bool last_try, WorkerProcess* worker,
       progress = {-1, -1, true};
       deadline = After(run.options.timeout_s);
       NoteBaselines(event, report);
+      ForgetLosses(run, *report);
     } else if (event.kind == Event::Kind::kCase) {
       progress.index = event.index;
       progress.baseline = event.baseline;

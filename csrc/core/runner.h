@@ -41,7 +41,7 @@ struct Report {
   std::vector<Timing> timings;               ///< of the timed cases
   std::map<std::string, std::string> notes;  ///< baselines that took no part
   std::optional<Clocks> clocks;
-  bool lost_baseline = false;  ///< kInfraError: it will not be tried again
+  bool lost_baseline = false;  ///< kInfraError: before the candidate came
 };
 
 /// What to run; the descriptors stay the caller's.
@@ -82,6 +82,7 @@ class Runner {
   std::vector<JobBaseline> ChooseBaselines(const RunRequest& run,
                                            std::vector<int>* libraries,
                                            Report* report) const;
+  void ForgetLosses(const RunRequest& run, const Report& report);
   void DescribeBaselineFailure(const RunRequest& run, int index, bool prepared,
                                Report* report);
   /// Waits for a job's end and describes it; whether the worker is as it was.
@@ -94,8 +95,12 @@ class Runner {
   std::unique_ptr<WorkerProcess> kept_;   // has run candidates and may run more
   std::unique_ptr<WorkerProcess> spare_;  // started ahead
   bool room_for_spare_ = true;            // until one fails to start
-  /// Baselines that took a worker with them: why.
-  std::map<std::string, std::string> deadly_;
+  /// Baselines that took workers with them, one after the other.
+  struct Losses {
+    int count = 0;
+    std::string why;
+  };
+  std::map<std::string, Losses> losses_;
 };
 
 }  // namespace jaxkern

@@ -26,7 +26,8 @@ bool IsOutput(const JobValue& value) {
 
 bool IsZoneByte(char byte) { return byte == static_cast<char>(kZoneByte); }
 
-/// Flips those bits of normal numbers at random.
+/// Flips those bits of normal numbers at random; takes as long if there are
+/// none.
 template <typename Word>
 void FlipBits(Word last, Word exponent, uint64_t* bits,
               std::vector<char>* array) {
@@ -40,16 +41,18 @@ void FlipBits(Word last, Word exponent, uint64_t* bits,
   }
 }
 
-void FlipLastBits(Dtype dtype, uint64_t* bits, std::vector<char>* array) {
+void FlipLastBits(Dtype dtype, bool anew, uint64_t* bits,
+                  std::vector<char>* array) {
   switch (dtype) {
     case Dtype::kFloat64:
-      return FlipBits<uint64_t>(0xFFFF, 0x7FF0000000000000, bits, array);
+      return FlipBits<uint64_t>(anew ? 0xFFFF : 0, 0x7FF0000000000000, bits,
+                                array);
     case Dtype::kFloat32:
-      return FlipBits<uint32_t>(0xFF, 0x7F800000, bits, array);
+      return FlipBits<uint32_t>(anew ? 0xFF : 0, 0x7F800000, bits, array);
     case Dtype::kFloat16:
-      return FlipBits<uint16_t>(1, 0x7C00, bits, array);
+      return FlipBits<uint16_t>(anew ? 1 : 0, 0x7C00, bits, array);
     case Dtype::kBfloat16:
-      return FlipBits<uint16_t>(1, 0x7F80, bits, array);
+      return FlipBits<uint16_t>(anew ? 1 : 0, 0x7F80, bits, array);
     default:
       return;
   }
@@ -135,8 +138,8 @@ DeviceError Arguments::Fill(const char* inputs, int variant) {
   return error;
 }
 
-DeviceError Arguments::FillAnew(const char* inputs, int variant,
-                                uint64_t* bits) {
+DeviceError Arguments::FillByHost(const char* inputs, int variant, bool anew,
+                                  uint64_t* bits) {
   DeviceError error = Fill(inputs, variant);
   auto offset = case_.inputs[static_cast<size_t>(variant)].begin();
   for (size_t i = 0; i < buffers_.size() && error.code == 0; ++i) {
@@ -145,7 +148,7 @@ DeviceError Arguments::FillAnew(const char* inputs, int variant,
     const char* from = inputs + *offset++;
     if (value.bytes == 0) continue;
     std::vector<char> array(from, from + value.bytes);
-    FlipLastBits(value.dtype, bits, &array);
+    FlipLastBits(value.dtype, anew, bits, &array);
     error = device_->CopyIn(buffers_[i], array.data(), array.size());
   }
   return error;

@@ -32,10 +32,13 @@ class Arguments {
   /// they were allocated, so that reading them can be noticed.
   DeviceError Fill(const char* inputs, int variant);
 
-  /// As Fill, but the last bits of floats are drawn anew: contents that no
-  /// launch has had. Zeros, denormals and what is not finite stay; so do
-  /// integers, which may be indices.
-  DeviceError FillAnew(const char* inputs, int variant, uint64_t* bits);
+  /// As Fill, but by way of the host. If anew, the last bits of floats are
+  /// drawn from `bits`: contents that no launch has had. Zeros, denormals and
+  /// what is not finite stay; so do integers, which may be indices. If not, the
+  /// contents are the variant's after the same work: before a short launch a
+  /// GPU that has waited is slower.
+  DeviceError FillByHost(const char* inputs, int variant, bool anew,
+                         uint64_t* bits);
 
   /// Zeros for all.
   DeviceError FillWithZeros();

@@ -200,12 +200,13 @@ Event CaseTimer::Recall(Contestant candidate, Timing* timing) {
   if (candidate.batch == 1) return Event();
   candidate.batch = 1;
   for (int i = 0; i < 2 * kRecalls; ++i) {
-    const bool anew = i % 2 == 0;
+    const bool fresh = i % 2 == 0;
     Measurement measured;
-    const Event event = Measure(&candidate, Mode{context_.job.flush, true},
-                                false, &measured, anew);
+    const Event event =
+        Measure(&candidate, Mode{context_.job.flush, true}, false, &measured,
+                fresh ? Contents::kFresh : Contents::kKnown);
     if (event.status != Status::kOk) return event;
-    (anew ? timing->fresh_us : timing->known_us).push_back(measured.device_us);
+    (fresh ? timing->fresh_us : timing->known_us).push_back(measured.device_us);
   }
   return Event();
 }
@@ -226,8 +227,8 @@ Event CaseTimer::Audit(Contestant* candidate) {
 
 /// One batch with all that belongs before and after it.
 Event CaseTimer::Measure(Contestant* contestant, Mode mode, bool keep,
-                         Measurement* measured, bool anew) {
-  const DeviceError unprepared = Prepare(contestant, anew);
+                         Measurement* measured, Contents contents) {
+  const DeviceError unprepared = Prepare(contestant, contents);
   if (unprepared.code != 0) return NotSetUp(unprepared);
   Batch batch;
   batch.entry = contestant->entry;
@@ -257,7 +258,7 @@ Event CaseTimer::Measure(Contestant* contestant, Mode mode, bool keep,
   return event;
 }
 
-DeviceError CaseTimer::Prepare(Contestant* contestant, bool anew) {
+DeviceError CaseTimer::Prepare(Contestant* contestant, Contents contents) {
   for (int i = 0; i < contestant->batch; ++i) {
     if (static_cast<size_t>(i) == sets_.size()) {
       sets_.push_back(std::make_unique<Arguments>(context_.device, case_));
@@ -267,8 +268,10 @@ DeviceError CaseTimer::Prepare(Contestant* contestant, bool anew) {
     Arguments& set = *sets_[static_cast<size_t>(i)];
     const int variant = schedule_.Variant(contestant->launched + i);
     const DeviceError error =
-        anew ? set.FillAnew(context_.inputs, variant, &secret_)
-             : set.Fill(context_.inputs, variant);
+        contents == Contents::kStored
+            ? set.Fill(context_.inputs, variant)
+            : set.FillByHost(context_.inputs, variant,
+                             contents == Contents::kFresh, &secret_);
     if (error.code != 0) return error;
   }
   return {};

@@ -53,6 +53,13 @@ class CaseTimer {
     std::vector<double> times_us = {};
   };
 
+  /// What a launch finds in its inputs.
+  enum class Contents {
+    kStored,  ///< the variant whose turn it is
+    kFresh,   ///< the same, but no launch has had just these values
+    kKnown,   ///< the variant again, after the work that fresh values take
+  };
+
   Event Race(std::vector<Contestant>* contestants, Time until);
   void Report(std::vector<Contestant>* contestants, Timing* timing) const;
   Event WarmUp(Contestant* contestant);
@@ -60,10 +67,10 @@ class CaseTimer {
   Event Recall(Contestant candidate, Timing* timing);
   Event Audit(Contestant* candidate);
   Event Measure(Contestant* contestant, Mode mode, bool keep,
-                Measurement* measured, bool anew = false);
+                Measurement* measured, Contents contents = Contents::kStored);
   Event AfterBatch(const Contestant& contestant, const Measurement& measured,
                    const std::vector<std::pair<int, char*>>& kept);
-  DeviceError Prepare(Contestant* contestant, bool anew);
+  DeviceError Prepare(Contestant* contestant, Contents contents);
   char* SlotFor(int launch);
   char* BaselineSlot(const Contestant& baseline, int launch);
 

@@ -27,8 +27,8 @@ std::string ReadText(const std::string& path) {
 }
 
 /// Says where a case's arrays lie, before they are used.
-void Announce(const std::string& path, size_t index, const JobCase& c,
-              const Arguments& arguments) {
+void WriteAddresses(const std::string& path, size_t index, const JobCase& c,
+                    const Arguments& arguments) {
   std::ofstream file(path, std::ios::app);
   for (size_t i = 0; i < c.values.size(); ++i) {
     if (arguments.array(i) == nullptr) continue;
@@ -60,7 +60,7 @@ int ExamineJob(Device* device, const std::string& directory) {
     const JobCase& c = job.cases[i];
     all.push_back(std::make_unique<Arguments>(device, c, Layout::kExact));
     if (all.back()->Allocate().code != 0) break;
-    Announce(directory + "/" + kArraysFile, i, c, *all.back());
+    WriteAddresses(directory + "/" + kArraysFile, i, c, *all.back());
     if (all.back()->Fill(mapped.data, 0).code != 0) break;
     if (!RunCase(device, library.entry(), all.back().get())) break;
   }

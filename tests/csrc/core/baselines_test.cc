@@ -1,7 +1,9 @@
 // Several baselines beside one candidate, over the fake toolchain and device:
 // who takes part, who is left out and why, and that none of it is the
 // candidate's doing.
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <set>
@@ -189,6 +191,32 @@ TEST(OneThatTakesTheWorkerWithItIsLeftOutFromThenOn) {
   }
   CHECK_EQ(f.evaluator->stats().infra_errors, 0);
   CHECK_EQ(f.evaluator->stats().retries, 0);
+}
+
+TEST(OneWhoseWorkerDiedOnceIsTriedAgain) {
+  setenv("JAXKERN_WITHOUT", "landlock", 1);
+  Baselines f("cuda");
+  // Dies as often as there are bytes in the pipe.
+  const std::string pipe = f.bundle.path() + "/deaths";
+  CHECK_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int deaths = open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+  CHECK_EQ(write(deaths, "x", 1), 1);
+  f.Add("unlucky",
+        "#include <fcntl.h>\n#include <unistd.h>\n"
+        "static bool Dies() {\n  char byte;\n  const int deaths = open(\"" +
+            pipe +
+            "\", O_RDONLY | O_NONBLOCK);\n"
+            "  const bool dies = read(deaths, &byte, 1) == 1;\n"
+            "  close(deaths);\n  return dies;\n}\n"
+            "static int dead = Dies() ? (_exit(9), 0) : 0;\n" +
+            kScaleKernel);
+  const Result result = f.Time(kScaleKernel);
+  CheckVerdict(result, Status::kOk, "check", "");
+  CheckTook(result, "unlucky", 2);
+  CHECK_EQ(write(deaths, "xx", 2), 2);
+  CheckLeftOut(f.Time(f.Kernel("  // again")), "unlucky", "exited with code 9");
+  close(deaths);
+  unsetenv("JAXKERN_WITHOUT");
 }
 
 TEST(AWorkerThatRanBaselinesIsKept) {
