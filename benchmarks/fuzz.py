@@ -1,4 +1,4 @@
-"""Fuzzes the readers of bundles, request lines and CUDA C++ sources.
+"""Fuzzes the readers of bundles, request lines and candidates.
 
 Builds tests/fuzz with clang's libFuzzer, AddressSanitizer and UBSan, and lets
 each fuzzer search for --minutes from the saved inputs. Findings are printed,
@@ -22,9 +22,14 @@ import time
 import record
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FUZZERS = ("problem", "request_line", "rewrite", "split")
+FUZZERS = ("problem", "request_line", "rewrite", "split", "candidate")
 # Inputs that the tests hold already.
-SEEDS = {name: [ROOT / "tests/conformance"] for name in ("rewrite", "split")}
+SEEDS = {
+  "rewrite": [ROOT / "tests/conformance"],
+  "split": [ROOT / "tests/conformance"],
+  "candidate": [ROOT / "tests/torchform/corpus", ROOT / "tests/torchform/wrong"],
+}
+DICTIONARIES = {"rewrite": "source", "split": "source", "candidate": "source"}
 SANITIZE = "address,undefined"
 
 
@@ -101,7 +106,7 @@ def start(
       place / "corpus",
       ROOT / "tests/fuzz/corpus" / name,
       *SEEDS.get(name, []),
-      f"-dict={ROOT}/tests/fuzz/{name}.dict",
+      f"-dict={ROOT}/tests/fuzz/{DICTIONARIES.get(name, name)}.dict",
       f"-artifact_prefix={place}/findings/",
       f"-max_total_time={round(seconds)}",
       *("-max_len=8192", "-timeout=20", "-rss_limit_mb=2048"),

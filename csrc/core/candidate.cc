@@ -1,6 +1,7 @@
 #include "core/candidate.h"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <utility>
 
@@ -127,6 +128,17 @@ std::string Choose(const std::vector<std::string>& names,
   return "";
 }
 
+/// Whether a string names a function, perhaps one of a namespace: it becomes a
+/// part of what is compiled, which nothing else looks at.
+bool IsFunctionName(const std::string& name) {
+  const auto is_word = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == ':';
+  };
+  return !name.empty() &&
+         std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
+         std::all_of(name.begin(), name.end(), is_word);
+}
+
 /// The C++ text and the function of a call of load_inline.
 Candidate FromCall(const InlineCall& call, const PythonProgram& program) {
   std::string why;
@@ -175,6 +187,12 @@ Candidate FromCall(const InlineCall& call, const PythonProgram& program) {
   candidate.function.name = chosen;
   for (const auto& [name, function] : BoundFunctions(unit)) {
     if (name == chosen) candidate.function.name = function;
+  }
+  if (!IsFunctionName(candidate.function.name)) {
+    return Refuse(Status::kExtractError,
+                  "load_inline (line " + std::to_string(call.line) +
+                      ") names a function that C++ cannot have: \"" +
+                      candidate.function.name + "\"");
   }
   candidate.function.passed =
       program.Passes(chosen).value_or(std::vector<PassedValue>());

@@ -56,30 +56,6 @@ Text Read(const std::string& source) {
   return text;
 }
 
-bool IsRaw(const std::string& literal) {
-  const size_t quote = literal.find('"');
-  return quote != kNone && quote > 0 && literal[quote - 1] == 'R';
-}
-
-/// Whether a literal has its end.
-bool IsClosed(const std::string& literal) {
-  if (IsRaw(literal)) {
-    const size_t quote = literal.find('"'), open = literal.find('(');
-    if (open == kNone) return false;
-    return EndsWith(literal,
-                    ")" + literal.substr(quote + 1, open - quote - 1) + "\"") &&
-           literal.size() > open + 1;
-  }
-  const size_t quote = literal.find_first_of("\"'");
-  if (quote == kNone) return true;  // <header>
-  if (literal.size() < quote + 2 || literal.back() != literal[quote]) {
-    return false;
-  }
-  size_t slashes = 0;
-  while (literal[literal.size() - 2 - slashes] == '\\') ++slashes;
-  return slashes % 2 == 0;
-}
-
 /// Names that macros of the C library and of CUDA's headers have: of those that
 /// drop what stands in their parentheses, or make strings of it.
 bool MayBeMacro(const std::string& word) {
@@ -220,10 +196,10 @@ std::string WrongBrackets(const std::vector<Word>& code,
       i = after - 1;
       continue;
     }
-    if (token.kind == Kind::kText && !IsClosed(token.text)) {
+    if (token.kind == Kind::kText && !IsClosed(token)) {
       const bool text = token.text.find('"') < token.text.find('\'');
       return Place(code[i]) + (text ? "a string" : "a character") +
-             " is opened and not closed" + (IsRaw(token.text) ? kEnds : "");
+             " is opened and not closed" + (IsRawText(token) ? kEnds : "");
     }
     const int depth = Depth(token.text);
     if (depth > 0) open.push_back(code[i]);

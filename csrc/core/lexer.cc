@@ -252,6 +252,32 @@ std::string Spelling(const Token& token) {
   return text;
 }
 
+bool IsRawText(const Token& token) {
+  const size_t quote = token.text.find('"');
+  return quote != std::string::npos && quote > 0 &&
+         token.text[quote - 1] == 'R';
+}
+
+bool IsClosed(const Token& token) {
+  const std::string& literal = token.text;
+  if (IsRawText(token)) {
+    const size_t quote = literal.find('"'), open = literal.find('(');
+    if (open == std::string::npos) return false;
+    const std::string end =
+        ")" + literal.substr(quote + 1, open - quote - 1) + "\"";
+    return literal.size() > open + end.size() &&
+           literal.compare(literal.size() - end.size(), end.size(), end) == 0;
+  }
+  const size_t quote = literal.find_first_of("\"'");
+  if (quote == std::string::npos) return true;  // <header>
+  if (literal.size() < quote + 2 || literal.back() != literal[quote]) {
+    return false;
+  }
+  size_t slashes = 0;
+  while (literal[literal.size() - 2 - slashes] == '\\') ++slashes;
+  return slashes % 2 == 0;
+}
+
 std::vector<Token> Lex(const std::string& source) {
   return Lexer(source).All();
 }

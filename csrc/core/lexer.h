@@ -31,6 +31,12 @@ std::vector<Token> Lex(const std::string& source);
 /// A token's text without the line joins in it.
 std::string Spelling(const Token& token);
 
+/// Whether a kText is a raw string.
+bool IsRawText(const Token& token);
+
+/// Whether a kText has its end: others stop where the line or the text does.
+bool IsClosed(const Token& token);
+
 }  // namespace jaxkern
 
 #endif  // JAXKERN_CORE_LEXER_H_

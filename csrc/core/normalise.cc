@@ -147,6 +147,7 @@ std::optional<std::string> Normalise(const std::string& text) {
   if (PastesWords(tokens)) return std::nullopt;
   for (const Token& token : tokens) {
     if (IsUnclosedComment(token)) return std::nullopt;
+    if (token.kind == Kind::kText && !IsClosed(token)) return std::nullopt;
     if (token.kind == Kind::kIdentifier && TellsItsPlace(Spelling(token))) {
       return std::nullopt;
     }

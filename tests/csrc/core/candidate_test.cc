@@ -125,6 +125,9 @@ TEST(WhatIsMissingIsSaid) {
           "is given no cuda_sources");
   refused(Program("", "cuda_sources='int x;'"), "names no functions");
   refused("#include <torch/extension.h>\n", "no function on torch::Tensor");
+  // It would become a part of the unit that no rule has seen.
+  refused(Program("", "cuda_sources='int x;', functions=['f);}int g(){(0']"),
+          "names a function that C++ cannot have: \"f);}int g(){(0\"");
 }
 
 TEST(TheFunctionThatPythonCallsIsChosen) {
