@@ -14,10 +14,11 @@ using jaxkern::Status;
 
 namespace {
 
+/// Whatever letters a compiler takes, but nothing that ends a name.
 bool IsName(const std::string& name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
-           c == ':';
+  return !name.empty() && std::none_of(name.begin(), name.end(), [](char c) {
+    return c > 0 && c < 127 && std::isalnum(c) == 0 && c != '_' && c != ':' &&
+           c != '$';
   });
 }
 
