@@ -63,6 +63,7 @@ def ours(evaluator: Evaluator, rules: bool = True) -> Judge:
   """Asks our evaluator."""
 
   def judge(trials: Sequence[Trial]) -> list[dict]:
+    """All in one call: they are compiled side by side."""
     requests = [
       Request(t.bundle, t.source, t.repetitions, rules=rules) for t in trials
     ]
@@ -75,6 +76,7 @@ def theirs(command: str, device: str, directory: pathlib.Path) -> Judge:
   """Runs a command per trial; without an answer the status is infra_error."""
 
   def ask(trial: Trial) -> dict:
+    """Runs the command on one trial."""
     source = directory / f"{trial.name}.cu"
     source.write_text(trial.source)
     words = [

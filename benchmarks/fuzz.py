@@ -27,7 +27,10 @@ FUZZERS = ("problem", "request_line", "rewrite", "split", "candidate")
 SEEDS = {
   "rewrite": [ROOT / "tests/conformance"],
   "split": [ROOT / "tests/conformance"],
-  "candidate": [ROOT / "tests/torchform/corpus", ROOT / "tests/torchform/wrong"],
+  "candidate": [
+    ROOT / "tests/torchform/corpus",
+    ROOT / "tests/torchform/wrong",
+  ],
 }
 DICTIONARIES = {"rewrite": "source", "split": "source", "candidate": "source"}
 SANITIZE = "address,undefined"

@@ -185,6 +185,7 @@ def main() -> None:
     ]
 
     def step(name: str, function, *arguments) -> dict:
+      """Runs a part of the benchmark and notes its seconds."""
       start = time.perf_counter()
       results[name] = function(*arguments)
       seconds[name] = time.perf_counter() - start

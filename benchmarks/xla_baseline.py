@@ -127,6 +127,7 @@ def serve_reference(name: str):
   block = jnp.zeros(FLUSH_BYTES // 4, jnp.float32)
 
   def run(count):
+    """Calls with the L2 cache flushed before each, on changing inputs."""
     nonlocal block
     for i in range(count):
       block = flush(block, 1.0)
@@ -157,6 +158,7 @@ def xla(name: str):
   )
 
   def turn(device: str) -> list[float]:
+    """Microseconds of a turn, under the lock that evaluators take."""
     digest = hashlib.sha256(device.encode()).hexdigest()[:16]
     with open(f"/tmp/jaxkern-device-{digest}.lock") as lock:
       fcntl.flock(lock, fcntl.LOCK_EX)

@@ -18,6 +18,7 @@ def run(main: Callable[[Sequence[str]], None]) -> None:
   """
 
   def guarded(argv: Sequence[str]) -> None:
+    """Runs main; what it refuses is said in one line."""
     # At absl's own default JAX reports every backend it lacks, and Orbax each
     # file that it opens.
     if not flags.FLAGS["verbosity"].present:

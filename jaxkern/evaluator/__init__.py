@@ -344,6 +344,7 @@ def _settle(future, result=None, exception=None) -> None:
   """Ends a future from any thread, unless it has ended or its loop has."""
 
   def settle():
+    """Runs in the future's own loop."""
     if future.done():
       return
     if exception is None:

@@ -116,6 +116,7 @@ def make_update(
   """
 
   def objective(params, batch):
+    """Sums over a batch, not means: they are divided once, after psum."""
     log_probs = policy.log_probs(
       params,
       batch.prompts,
@@ -131,6 +132,7 @@ def make_update(
   gradient = jax.grad(objective, has_aux=True)
 
   def update(state, batch):
+    """One device's part, on its shard of the batch."""
     sums = _accumulate(gradient, state.params, batch, microbatch)
     grads, result = jax.lax.psum(sums, _AXIS)
     # Padding alone weighs nothing.

@@ -290,6 +290,7 @@ class _Clock:
 
   @contextlib.contextmanager
   def stage(self, name: str) -> Iterator[None]:
+    """Adds the seconds of a block to a stage; kept if the run is killed."""
     start = time.monotonic()
     try:
       yield
