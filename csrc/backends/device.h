@@ -25,6 +25,16 @@ struct DeviceError {
   bool unsupported = false;  ///< the device lacks the feature `message` names
 };
 
+/// Equal pieces of the device's memory, at equal distances.
+struct Pieces {
+  char* first;
+  size_t bytes;   ///< of each
+  size_t stride;  ///< from one's start to the next one's
+  size_t count;
+
+  char* at(size_t i) const { return first + i * stride; }
+};
+
 /// Bytes of the device to be copied to the host.
 struct Readback {
   void* to;
@@ -89,6 +99,30 @@ class Device {
   virtual DeviceError CopyIn(void* device, const void* host, size_t bytes) = 0;
   virtual DeviceError CopyOut(void* host, const void* device, size_t bytes) = 0;
   virtual DeviceError Fill(void* device, int byte, size_t bytes) = 0;
+
+  /// The same with several pieces, which lie one behind the other on the host:
+  /// in one call where the device can do that.
+  virtual DeviceError CopyPiecesIn(const Pieces& to, const char* from) {
+    DeviceError error;
+    for (size_t i = 0; i < to.count && error.code == 0; ++i) {
+      error = CopyIn(to.at(i), from + i * to.bytes, to.bytes);
+    }
+    return error;
+  }
+  virtual DeviceError CopyPiecesOut(char* to, const Pieces& from) {
+    DeviceError error;
+    for (size_t i = 0; i < from.count && error.code == 0; ++i) {
+      error = CopyOut(to + i * from.bytes, from.at(i), from.bytes);
+    }
+    return error;
+  }
+  virtual DeviceError FillPieces(const Pieces& pieces, int byte) {
+    DeviceError error;
+    for (size_t i = 0; i < pieces.count && error.code == 0; ++i) {
+      error = Fill(pieces.at(i), byte, pieces.bytes);
+    }
+    return error;
+  }
 
   /// Launches, then a device-wide synchronise and an error query; an error
   /// that a launch swallowed is in the result.

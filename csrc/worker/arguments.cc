@@ -16,6 +16,9 @@ constexpr int kZoneByte = 0xFB;
 // Arrays are looked at in pieces: a large one needs no second copy.
 constexpr size_t kPiece = size_t{1} << 20;
 
+/// As far apart as allocations are at least.
+size_t Aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
 bool IsArray(const JobValue& value) {
   return value.kind != Argument::Kind::kAttribute;
 }
@@ -74,19 +77,25 @@ std::string DescribeOverrun(const std::vector<char>& zone, bool after,
 
 }  // namespace
 
-Arguments::Arguments(Device* device, const JobCase& c, Layout layout)
+Arguments::Arguments(Device* device, const JobCase& c, Layout layout,
+                     size_t sets)
     : device_(device),
       case_(c),
       zone_(layout == Layout::kGuarded ? kZone : 0),
       blocks_(c.values.size(), nullptr),
-      buffers_(c.values.size(), nullptr) {
-  for (const JobValue& value : c.values) attributes_.push_back(value.attribute);
-  for (size_t i = 0; i < c.values.size(); ++i) {
-    pointers_.push_back(
-        IsArray(c.values[i])
-            ? static_cast<void*>(&buffers_[i])
-            : std::visit([](auto& v) { return static_cast<void*>(&v); },
-                         attributes_[i]));
+      sets_(sets) {
+  for (Set& set : sets_) {
+    for (const JobValue& value : c.values) {
+      set.attributes.push_back(value.attribute);
+    }
+    set.buffers.resize(c.values.size(), nullptr);
+    for (size_t i = 0; i < c.values.size(); ++i) {
+      set.pointers.push_back(
+          IsArray(c.values[i])
+              ? static_cast<void*>(&set.buffers[i])
+              : std::visit([](auto& v) { return static_cast<void*>(&v); },
+                           set.attributes[i]));
+    }
   }
 }
 
@@ -99,99 +108,125 @@ Arguments::~Arguments() {
 size_t Arguments::Bytes(const JobCase& c) {
   size_t bytes = 0;
   for (const JobValue& value : c.values) {
-    if (IsArray(value)) bytes += value.bytes + 2 * kZone;
+    if (IsArray(value)) bytes += Aligned(value.bytes + 2 * kZone);
   }
   return bytes;
+}
+
+Pieces Arguments::Arrays(size_t argument, size_t sets) const {
+  const size_t bytes = case_.values[argument].bytes;
+  return {static_cast<char*>(blocks_[argument]) + zone_, bytes,
+          Aligned(bytes + 2 * zone_), sets};
 }
 
 DeviceError Arguments::Allocate() {
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const JobValue& value = case_.values[i];
     if (!IsArray(value)) continue;
-    DeviceError error = device_->Allocate(value.bytes + 2 * zone_, &blocks_[i]);
-    if (error.code != 0) return error;
-    char* block = static_cast<char*>(blocks_[i]);
-    buffers_[i] = block + zone_;
-    for (char* zone : {block, block + zone_ + value.bytes}) {
-      if (zone_ > 0) error = device_->Fill(zone, kZoneByte, zone_);
-      if (error.code != 0) return error;
+    const size_t bytes =
+        zone_ == 0 ? value.bytes : sets() * Aligned(value.bytes + 2 * zone_);
+    DeviceError error = device_->Allocate(bytes, &blocks_[i]);
+    if (error.code == 0 && zone_ > 0) {
+      error = device_->Fill(blocks_[i], kZoneByte, bytes);
     }
-    device_->Expose(buffers_[i], value.bytes);
+    if (error.code != 0) return error;
+    const Pieces arrays = Arrays(i, sets());
+    for (size_t s = 0; s < sets(); ++s) {
+      sets_[s].buffers[i] = arrays.at(s);
+      device_->Expose(arrays.at(s), value.bytes);
+    }
   }
   return {};
 }
 
-DeviceError Arguments::Fill(const char* inputs, int variant) {
+DeviceError Arguments::Fill(const char* inputs,
+                            const std::vector<int>& variants) {
   DeviceError error;
-  auto offset = case_.inputs[static_cast<size_t>(variant)].begin();
-  for (size_t i = 0; i < buffers_.size() && error.code == 0; ++i) {
+  size_t input = 0;
+  for (size_t i = 0; i < blocks_.size() && error.code == 0; ++i) {
     const JobValue& value = case_.values[i];
-    if (value.kind == Argument::Kind::kInput) {
-      const char* from = inputs + *offset++;
-      if (value.bytes > 0) {
-        error = device_->CopyIn(buffers_[i], from, value.bytes);
+    if (!IsArray(value)) continue;
+    const Pieces arrays = Arrays(i, variants.size());
+    if (IsOutput(value)) {
+      if (value.bytes > 0 && zone_ > 0) {
+        error = device_->FillPieces(arrays, value.poison);
       }
-    } else if (IsOutput(value) && value.bytes > 0 && zone_ > 0) {
-      error = device_->Fill(buffers_[i], value.poison, value.bytes);
+      continue;
     }
+    const auto from = [&](int variant) {
+      return inputs + case_.inputs[static_cast<size_t>(variant)][input];
+    };
+    if (variants.size() == 1 && value.bytes > 0) {
+      error = device_->CopyIn(arrays.first, from(variants[0]), value.bytes);
+    } else if (value.bytes > 0) {
+      packed_.clear();
+      for (const int variant : variants) {
+        packed_.insert(packed_.end(), from(variant),
+                       from(variant) + value.bytes);
+      }
+      error = device_->CopyPiecesIn(arrays, packed_.data());
+    }
+    ++input;
   }
   return error;
 }
 
 DeviceError Arguments::FillByHost(const char* inputs, int variant, bool anew,
                                   uint64_t* bits) {
-  DeviceError error = Fill(inputs, variant);
+  DeviceError error = Fill(inputs, {variant});
   auto offset = case_.inputs[static_cast<size_t>(variant)].begin();
-  for (size_t i = 0; i < buffers_.size() && error.code == 0; ++i) {
+  for (size_t i = 0; i < blocks_.size() && error.code == 0; ++i) {
     const JobValue& value = case_.values[i];
     if (value.kind != Argument::Kind::kInput) continue;
     const char* from = inputs + *offset++;
     if (value.bytes == 0) continue;
     std::vector<char> array(from, from + value.bytes);
     FlipLastBits(value.dtype, anew, bits, &array);
-    error = device_->CopyIn(buffers_[i], array.data(), array.size());
+    error = device_->CopyIn(sets_[0].buffers[i], array.data(), array.size());
   }
   return error;
 }
 
 DeviceError Arguments::FillWithZeros() {
   DeviceError error;
-  for (size_t i = 0; i < buffers_.size() && error.code == 0; ++i) {
+  for (size_t i = 0; i < blocks_.size() && error.code == 0; ++i) {
     const JobValue& value = case_.values[i];
     if (!IsArray(value) || value.bytes == 0) continue;
-    error = device_->Fill(buffers_[i], 0, value.bytes);
+    error = device_->FillPieces(Arrays(i, sets()), 0);
   }
   return error;
 }
 
-void Arguments::AddSnapshots(char* slot,
+void Arguments::AddSnapshots(size_t set, char* slot,
                              std::vector<Readback>* snapshots) const {
-  for (size_t i = 0; i < buffers_.size(); ++i) {
+  for (size_t i = 0; i < blocks_.size(); ++i) {
     const JobValue& value = case_.values[i];
     if (!IsOutput(value) || value.bytes == 0) continue;
-    snapshots->push_back({slot + value.offset, buffers_[i], value.bytes});
+    snapshots->push_back(
+        {slot + value.offset, sets_[set].buffers[i], value.bytes});
   }
 }
 
-DeviceError Arguments::ReadInputs(char* slot) const {
+DeviceError Arguments::ReadInputs(size_t set, char* slot) const {
   DeviceError error;
-  for (size_t i = 0; i < buffers_.size() && error.code == 0; ++i) {
+  for (size_t i = 0; i < blocks_.size() && error.code == 0; ++i) {
     const JobValue& value = case_.values[i];
     if (value.kind != Argument::Kind::kInput || value.bytes == 0) continue;
-    error = device_->CopyOut(slot + value.offset, buffers_[i], value.bytes);
+    error = device_->CopyOut(slot + value.offset, sets_[set].buffers[i],
+                             value.bytes);
   }
   return error;
 }
 
 DeviceError Arguments::FindChanged(const char* slot, std::string* names) const {
   std::vector<char> now(kPiece);
-  for (size_t i = 0; i < buffers_.size(); ++i) {
+  for (size_t i = 0; i < blocks_.size(); ++i) {
     const JobValue& value = case_.values[i];
     if (!IsOutput(value)) continue;
     for (size_t at = 0; at < value.bytes; at += kPiece) {
       const size_t bytes = std::min(kPiece, value.bytes - at);
-      const DeviceError error = device_->CopyOut(
-          now.data(), static_cast<const char*>(buffers_[i]) + at, bytes);
+      const DeviceError error =
+          device_->CopyOut(now.data(), Arrays(i, 1).first + at, bytes);
       if (error.code != 0) return error;
       if (std::memcmp(now.data(), slot + value.offset + at, bytes) == 0) {
         continue;
@@ -224,18 +259,21 @@ bool Arguments::HasOutput() const {
 DeviceError Arguments::CheckZones(std::string* overrun) const {
   if (zone_ == 0) return {};
   static const std::vector<char> untouched(kZone, static_cast<char>(kZoneByte));
-  std::vector<char> zone(kZone);
+  std::vector<char> zones(sets() * kZone);
   for (size_t i = 0; i < blocks_.size(); ++i) {
     if (blocks_[i] == nullptr) continue;
     const JobValue& value = case_.values[i];
-    const char* block = static_cast<const char*>(blocks_[i]);
+    const Pieces arrays = Arrays(i, sets());
     for (const bool after : {true, false}) {
-      const DeviceError error = device_->CopyOut(
-          zone.data(), after ? block + kZone + value.bytes : block, kZone);
+      char* first = after ? arrays.first + value.bytes : arrays.first - kZone;
+      const DeviceError error = device_->CopyPiecesOut(
+          zones.data(), {first, kZone, arrays.stride, arrays.count});
       if (error.code != 0) return error;
-      if (zone == untouched) continue;
-      *overrun = DescribeOverrun(zone, after, value.name);
-      return {};
+      for (auto zone = zones.begin(); zone != zones.end(); zone += kZone) {
+        if (std::equal(untouched.begin(), untouched.end(), zone)) continue;
+        *overrun = DescribeOverrun({zone, zone + kZone}, after, value.name);
+        return {};
+      }
     }
   }
   return {};
@@ -243,13 +281,17 @@ DeviceError Arguments::CheckZones(std::string* overrun) const {
 
 std::string Arguments::FilledFromHost(
     const std::vector<HostWrite>& writes) const {
-  for (size_t i = 0; i < buffers_.size(); ++i) {
-    if (!IsOutput(case_.values[i])) continue;
-    const char* begin = static_cast<const char*>(buffers_[i]);
-    const char* end = begin + case_.values[i].bytes;
-    for (const HostWrite& write : writes) {
-      const char* to = static_cast<const char*>(write.to);
-      if (to < end && begin < to + write.bytes) return case_.values[i].name;
+  for (const HostWrite& write : writes) {
+    const char* to = static_cast<const char*>(write.to);
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      if (!IsOutput(case_.values[i])) continue;
+      const Pieces arrays = Arrays(i, sets());
+      for (size_t s = 0; s < sets(); ++s) {
+        const char* begin = arrays.at(s);
+        if (to < begin + arrays.bytes && begin < to + write.bytes) {
+          return case_.values[i].name;
+        }
+      }
     }
   }
   return "";

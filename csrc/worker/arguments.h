@@ -17,10 +17,13 @@ enum class Layout {
   kExact,    ///< each an allocation of just its size, for memory checkers
 };
 
-/// One buffer per array, and the argument pointers that a launch gets.
+/// The arrays of some launches, of each the pointers that it gets. A set has a
+/// place of its own in every array's block, so that all sets are written and
+/// looked at together.
 class Arguments {
  public:
-  Arguments(Device* device, const JobCase& c, Layout layout = Layout::kGuarded);
+  Arguments(Device* device, const JobCase& c, Layout layout = Layout::kGuarded,
+            size_t sets = 1);
   ~Arguments();
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
@@ -28,28 +31,31 @@ class Arguments {
   /// Must succeed before anything else is called.
   DeviceError Allocate();
 
-  /// Copies a variant's inputs in and poisons the outputs; exact ones stay as
-  /// they were allocated, so that reading them can be noticed.
-  DeviceError Fill(const char* inputs, int variant);
+  /// Copies into the first sets a variant's inputs each, and poisons their
+  /// outputs; exact ones stay as they were allocated, so that reading them can
+  /// be noticed.
+  DeviceError Fill(const char* inputs, const std::vector<int>& variants);
 
-  /// As Fill, but by way of the host. If anew, the last bits of floats are
-  /// drawn from `bits`: contents that no launch has had. Zeros, denormals and
-  /// what is not finite stay; so do integers, which may be indices. If not, the
-  /// contents are the variant's after the same work: before a short launch a
-  /// GPU that has waited is slower.
+  /// As Fill of the first set, but by way of the host. If anew, the last bits
+  /// of floats are drawn from `bits`: contents that no launch has had. Zeros,
+  /// denormals and what is not finite stay; so do integers, which may be
+  /// indices. If not, the contents are the variant's after the same work:
+  /// before a short launch a GPU that has waited is slower.
   DeviceError FillByHost(const char* inputs, int variant, bool anew,
                          uint64_t* bits);
 
   /// Zeros for all.
   DeviceError FillWithZeros();
 
-  /// The outputs' way into a slot of the results.
-  void AddSnapshots(char* slot, std::vector<Readback>* snapshots) const;
+  /// The way of a set's outputs into a slot of the results.
+  void AddSnapshots(size_t set, char* slot,
+                    std::vector<Readback>* snapshots) const;
 
-  /// The inputs as they are now, into a slot.
-  DeviceError ReadInputs(char* slot) const;
+  /// A set's inputs as they are now, into a slot.
+  DeviceError ReadInputs(size_t set, char* slot) const;
 
-  /// The arrays in a slot that differ from the outputs as they are now.
+  /// The arrays in a slot that differ from the first set's outputs as they are
+  /// now.
   DeviceError FindChanged(const char* slot, std::string* names) const;
 
   /// True if an output in the slot still holds its poison somewhere.
@@ -58,8 +64,8 @@ class Arguments {
   /// True if there is anything to be written.
   bool HasOutput() const;
 
-  /// What was written outside the arrays, e.g. "wrote 8 bytes past the end of
-  /// y"; "" if nothing was.
+  /// What was ever written outside the arrays, e.g. "wrote 8 bytes past the end
+  /// of y"; "" if nothing was.
   DeviceError CheckZones(std::string* overrun) const;
 
   /// An output that a launch filled from the host, at least in part; "": none.
@@ -68,19 +74,30 @@ class Arguments {
   /// Device memory of one set.
   static size_t Bytes(const JobCase& c);
 
-  void** pointers() { return pointers_.data(); }
+  size_t sets() const { return sets_.size(); }
 
-  /// Where the array of the i-th argument lies; null for attributes.
-  const void* array(size_t i) const { return buffers_[i]; }
+  void** pointers(size_t set) { return sets_[set].pointers.data(); }
+
+  /// Where the first set's array of the i-th argument lies; null for
+  /// attributes.
+  const void* array(size_t i) const { return sets_[0].buffers[i]; }
 
  private:
+  struct Set {
+    std::vector<Attribute> attributes;
+    std::vector<void*> buffers;   // by argument; null for attributes
+    std::vector<void*> pointers;  // to the former two
+  };
+
+  /// The arrays of an argument, of that many sets.
+  Pieces Arrays(size_t argument, size_t sets) const;
+
   Device* device_;
   const JobCase& case_;
-  const size_t zone_;  // bytes of each; 0: there are none
-  std::vector<Attribute> attributes_;
-  std::vector<void*> blocks_;   // by argument; null for attributes
-  std::vector<void*> buffers_;  // the arrays in them
-  std::vector<void*> pointers_;
+  const size_t zone_;          // bytes of each; 0: there are none
+  std::vector<void*> blocks_;  // by argument; null for attributes
+  std::vector<Set> sets_;
+  std::vector<char> packed_;  // of an argument's arrays, on their way
 };
 
 }  // namespace jaxkern

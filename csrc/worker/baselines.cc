@@ -76,7 +76,7 @@ DeviceError Baselines::LaunchOnZeros(Entry entry, const JobCase& c) {
   if (error.code != 0) return error;
   Measurement measured;
   error =
-      device_->Measure({entry, {arguments.pointers()}, {}}, Mode(), &measured);
+      device_->Measure({entry, {arguments.pointers(0)}, {}}, Mode(), &measured);
   if (error.code == 0 && measured.returned != 0) {
     error.code = measured.returned;
     error.message = "launch returned " + std::to_string(measured.returned);

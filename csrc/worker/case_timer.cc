@@ -175,7 +175,7 @@ Event CaseTimer::WarmUp(Contestant* contestant) {
   contestant->batch = static_cast<int>(
       std::clamp(std::min(wanted, room), 1.0,
                  static_cast<double>(context_.device->MaxBatch())));
-  return Event();
+  return CheckZones(*contestant);
 }
 
 Event CaseTimer::Turn(Contestant* contestant, int samples, Time until) {
@@ -191,7 +191,7 @@ Event CaseTimer::Turn(Contestant* contestant, int samples, Time until) {
       work_ = std::max(work_, measured.work / contestant->batch);
     }
   }
-  return Event();
+  return CheckZones(*contestant);
 }
 
 /// Single launches with new contents and with known ones: in batches the few
@@ -208,7 +208,7 @@ Event CaseTimer::Recall(Contestant candidate, Timing* timing) {
     if (event.status != Status::kOk) return event;
     (fresh ? timing->fresh_us : timing->known_us).push_back(measured.device_us);
   }
-  return Event();
+  return CheckZones(candidate);
 }
 
 /// Launches on an idle device, between two readings of the host's clock.
@@ -222,7 +222,8 @@ Event CaseTimer::Audit(Contestant* candidate) {
     least = i == 0 ? measured : Least(least, measured);
     if (Contradiction(least).status == Status::kOk) break;
   }
-  return Contradiction(least);
+  const Event event = Contradiction(least);
+  return event.status == Status::kOk ? CheckZones(*candidate) : event;
 }
 
 /// One batch with all that belongs before and after it.
@@ -232,17 +233,17 @@ Event CaseTimer::Measure(Contestant* contestant, Mode mode, bool keep,
   if (unprepared.code != 0) return NotSetUp(unprepared);
   Batch batch;
   batch.entry = contestant->entry;
-  std::vector<std::pair<int, char*>> kept;  // set and slot
+  std::vector<Kept> kept;
   for (int i = 0; i < contestant->batch; ++i) {
-    Arguments& set = *sets_[static_cast<size_t>(i)];
-    batch.arguments.push_back(set.pointers());
+    const auto [arguments, set] = Place(i);
+    batch.arguments.push_back(arguments->pointers(set));
     const int launch = contestant->launched + i;
     char* slot = contestant->baseline >= 0 ? BaselineSlot(*contestant, launch)
                  : keep                    ? SlotFor(launch)
                                            : nullptr;
     if (slot == nullptr) continue;
-    set.AddSnapshots(slot, &batch.snapshots);
-    kept.emplace_back(i, slot);
+    arguments->AddSnapshots(set, slot, &batch.snapshots);
+    kept.push_back({i, slot});
   }
   contestant->launched += contestant->batch;
   const DeviceError error = context_.device->Measure(batch, mode, measured);
@@ -252,49 +253,82 @@ Event CaseTimer::Measure(Contestant* contestant, Mode mode, bool keep,
   }
   Event event = Judge(error, *measured);
   if (event.status == Status::kOk) {
-    event = AfterBatch(*contestant, *measured, kept);
+    event = AfterBatch(*measured, kept);
   }
   event.baseline = contestant->baseline;
   return event;
 }
 
-DeviceError CaseTimer::Prepare(Contestant* contestant, Contents contents) {
-  for (int i = 0; i < contestant->batch; ++i) {
-    if (static_cast<size_t>(i) == sets_.size()) {
-      sets_.push_back(std::make_unique<Arguments>(context_.device, case_));
-      const DeviceError error = sets_.back()->Allocate();
-      if (error.code != 0) return error;
-    }
-    Arguments& set = *sets_[static_cast<size_t>(i)];
-    const int variant = schedule_.Variant(contestant->launched + i);
-    const DeviceError error =
-        contents == Contents::kStored
-            ? set.Fill(context_.inputs, variant)
-            : set.FillByHost(context_.inputs, variant,
-                             contents == Contents::kFresh, &secret_);
-    if (error.code != 0) return error;
+/// Where the arguments of a batch's i-th launch are.
+std::pair<Arguments*, size_t> CaseTimer::Place(int i) const {
+  auto set = static_cast<size_t>(i);
+  for (const auto& arguments : arguments_) {
+    if (set < arguments->sets()) return {arguments.get(), set};
+    set -= arguments->sets();
   }
-  return {};
+  return {nullptr, 0};
 }
 
-Event CaseTimer::AfterBatch(const Contestant& contestant,
-                            const Measurement& measured,
-                            const std::vector<std::pair<int, char*>>& kept) {
-  for (int i = 0; i < contestant.batch; ++i) {
-    const Arguments& set = *sets_[static_cast<size_t>(i)];
-    const Event event =
-        JudgeHostWrite(set.FilledFromHost(measured.host_writes));
-    if (event.status != Status::kOk) return event;
-    std::string overrun;
-    const DeviceError error = set.CheckZones(&overrun);
-    if (error.code != 0) return Judge(error, {});
-    if (!overrun.empty()) return Failed(Status::kRuntimeError, overrun);
+/// More sets when a larger batch comes; those that there are keep their
+/// addresses.
+DeviceError CaseTimer::MakeRoom(int batch) {
+  size_t missing = static_cast<size_t>(batch);
+  for (const auto& arguments : arguments_) {
+    missing -= std::min(missing, arguments->sets());
   }
-  for (const auto& [set, slot] : kept) {
-    const DeviceError error = sets_[static_cast<size_t>(set)]->ReadInputs(slot);
+  if (missing == 0) return {};
+  arguments_.push_back(std::make_unique<Arguments>(context_.device, case_,
+                                                   Layout::kGuarded, missing));
+  return arguments_.back()->Allocate();
+}
+
+DeviceError CaseTimer::Prepare(Contestant* contestant, Contents contents) {
+  DeviceError error = MakeRoom(contestant->batch);
+  if (error.code == 0 && contents != Contents::kStored) {
+    return arguments_[0]->FillByHost(context_.inputs,
+                                     schedule_.Variant(contestant->launched),
+                                     contents == Contents::kFresh, &secret_);
+  }
+  int launch = contestant->launched;
+  const int end = launch + contestant->batch;
+  for (size_t i = 0; launch < end && error.code == 0; ++i) {
+    std::vector<int> variants;
+    for (; launch < end && variants.size() < arguments_[i]->sets(); ++launch) {
+      variants.push_back(schedule_.Variant(launch));
+    }
+    error = arguments_[i]->Fill(context_.inputs, variants);
+  }
+  return error;
+}
+
+Event CaseTimer::AfterBatch(const Measurement& measured,
+                            const std::vector<Kept>& kept) {
+  for (const auto& arguments : arguments_) {
+    const Event event =
+        JudgeHostWrite(arguments->FilledFromHost(measured.host_writes));
+    if (event.status != Status::kOk) return event;
+  }
+  for (const auto& [launch, slot] : kept) {
+    const auto [arguments, set] = Place(launch);
+    const DeviceError error = arguments->ReadInputs(set, slot);
     if (error.code != 0) return Judge(error, {});
   }
   return Event();
+}
+
+/// What is written around the arrays stays there: it is looked for when a
+/// contestant's turn is over, and is its doing.
+Event CaseTimer::CheckZones(const Contestant& contestant) const {
+  Event event;
+  for (const auto& arguments : arguments_) {
+    std::string overrun;
+    const DeviceError error = arguments->CheckZones(&overrun);
+    if (error.code != 0) event = Judge(error, {});
+    if (!overrun.empty()) event = Failed(Status::kRuntimeError, overrun);
+    if (event.status != Status::kOk) break;
+  }
+  event.baseline = contestant.baseline;
+  return event;
 }
 
 /// Where the launch's arrays go; null: they are not compared. All launches as

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "backends/device.h"
@@ -27,10 +28,10 @@ struct JobContext {
 void Announce(int channel, int index, int baseline = -1);
 
 /// Before every launch: new inputs at the same addresses and poisoned outputs.
-/// After it: the zones around the arrays, and, for launches drawn after the
-/// fact, the outputs into a slot. The last launch of the warm-up is among them:
-/// in batches each launch has addresses of its own, only there it has those of
-/// the one before.
+/// After it, for launches drawn after the fact, the outputs into a slot, and at
+/// the end of a turn a look at the zones around the arrays. The last launch of
+/// the warm-up is among them: in batches each launch has addresses of its own,
+/// only there it has those of the one before.
 class CaseTimer {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -53,6 +54,12 @@ class CaseTimer {
     std::vector<double> times_us = {};
   };
 
+  /// A launch of a batch whose arrays are kept, and where.
+  struct Kept {
+    int launch;
+    char* slot;
+  };
+
   /// What a launch finds in its inputs.
   enum class Contents {
     kStored,  ///< the variant whose turn it is
@@ -68,8 +75,10 @@ class CaseTimer {
   Event Audit(Contestant* candidate);
   Event Measure(Contestant* contestant, Mode mode, bool keep,
                 Measurement* measured, Contents contents = Contents::kStored);
-  Event AfterBatch(const Contestant& contestant, const Measurement& measured,
-                   const std::vector<std::pair<int, char*>>& kept);
+  Event AfterBatch(const Measurement& measured, const std::vector<Kept>& kept);
+  Event CheckZones(const Contestant& contestant) const;
+  std::pair<Arguments*, size_t> Place(int i) const;
+  DeviceError MakeRoom(int batch);
   DeviceError Prepare(Contestant* contestant, Contents contents);
   char* SlotFor(int launch);
   char* BaselineSlot(const Contestant& baseline, int launch);
@@ -79,7 +88,7 @@ class CaseTimer {
   size_t index_;
   Schedule schedule_;
   uint64_t secret_;
-  std::vector<std::unique_ptr<Arguments>> sets_;
+  std::vector<std::unique_ptr<Arguments>> arguments_;  // never moved
   int seen_ = 0;           // launches that could have been kept
   std::vector<int> kept_;  // launches, by slot
   int first_launch_;

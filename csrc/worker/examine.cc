@@ -39,7 +39,7 @@ void WriteAddresses(const std::string& path, size_t index, const JobCase& c,
 
 bool RunCase(Device* device, Entry entry, Arguments* arguments) {
   Measurement measured;
-  const Batch batch{entry, {arguments->pointers()}, {}};
+  const Batch batch{entry, {arguments->pointers(0)}, {}};
   return device->Measure(batch, Mode(), &measured).code == 0;
 }
 
@@ -61,7 +61,7 @@ int ExamineJob(Device* device, const std::string& directory) {
     all.push_back(std::make_unique<Arguments>(device, c, Layout::kExact));
     if (all.back()->Allocate().code != 0) break;
     WriteAddresses(directory + "/" + kArraysFile, i, c, *all.back());
-    if (all.back()->Fill(mapped.data, 0).code != 0) break;
+    if (all.back()->Fill(mapped.data, {0}).code != 0) break;
     if (!RunCase(device, library.entry(), all.back().get())) break;
   }
   return 0;

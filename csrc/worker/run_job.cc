@@ -95,12 +95,12 @@ class JobRun {
     Arguments arguments(context_.device, c);
     DeviceError error = arguments.Allocate();
     if (error.code == 0) {
-      error = arguments.Fill(context_.inputs, schedule.Variant(0));
+      error = arguments.Fill(context_.inputs, {schedule.Variant(0)});
     }
     if (error.code != 0) return NotSetUp(error);
     char* slot = context_.results + c.slots_at;
-    Batch batch{entry, {arguments.pointers()}, {}};
-    arguments.AddSnapshots(slot, &batch.snapshots);
+    Batch batch{entry, {arguments.pointers(0)}, {}};
+    arguments.AddSnapshots(0, slot, &batch.snapshots);
     Measurement measured;
     error = context_.device->Measure(batch, Mode(), &measured);
     const Event event = Judge(error, measured);
@@ -113,7 +113,7 @@ class JobRun {
                    char* slot) {
     std::string overrun, changed;
     DeviceError error = arguments.CheckZones(&overrun);
-    if (error.code == 0) error = arguments.ReadInputs(slot);
+    if (error.code == 0) error = arguments.ReadInputs(0, slot);
     const bool partial = arguments.HoldsPoison(slot);
     if (error.code == 0) {
       if (partial) std::this_thread::sleep_for(kGrace);

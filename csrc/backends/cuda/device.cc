@@ -23,6 +23,7 @@ constexpr int kDeviceToDevice = 3;
 // Longer than queueing any batch takes, short for one that waits in between.
 constexpr double kGateUs = 2000;
 constexpr size_t kFlushPieces = 64;
+constexpr size_t kMaxPitch = 0x7fffffff;
 
 std::string Gibibytes(size_t bytes) {
   char text[32];
@@ -109,6 +110,25 @@ class CudaDevice final : public Device {
     return Check(code != kCudaSuccess ? code : cuda_.DeviceSynchronize());
   }
 
+  DeviceError CopyPiecesIn(const Pieces& to, const char* from) override {
+    if (!IsOneCall(to)) return Device::CopyPiecesIn(to, from);
+    return Check(cuda_.Memcpy2D(to.first, to.stride, from, to.bytes, to.bytes,
+                                to.count, kHostToDevice));
+  }
+
+  DeviceError CopyPiecesOut(char* to, const Pieces& from) override {
+    if (!IsOneCall(from)) return Device::CopyPiecesOut(to, from);
+    return Check(cuda_.Memcpy2D(to, from.bytes, from.first, from.stride,
+                                from.bytes, from.count, kDeviceToHost));
+  }
+
+  DeviceError FillPieces(const Pieces& pieces, int byte) override {
+    if (!IsOneCall(pieces)) return Device::FillPieces(pieces, byte);
+    const int code = cuda_.Memset2D(pieces.first, pieces.stride, byte,
+                                    pieces.bytes, pieces.count);
+    return Check(code != kCudaSuccess ? code : cuda_.DeviceSynchronize());
+  }
+
   DeviceError Measure(const Batch& batch, Mode mode,
                       Measurement* measured) override {
     // What a candidate asked the cache to keep. Not every GPU can do that.
@@ -137,6 +157,11 @@ class CudaDevice final : public Device {
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  /// Rows of an image, as the runtime calls them, may not be too far apart.
+  static bool IsOneCall(const Pieces& pieces) {
+    return pieces.count > 1 && pieces.bytes > 0 && pieces.stride <= kMaxPitch;
+  }
 
   static double Since(Clock::time_point start) {
     return std::chrono::duration<double, std::micro>(Clock::now() - start)

@@ -59,6 +59,15 @@ TEST(WritingPastTheEndInATimedLaunchIsFoundToo) {
   CheckVerdict(f.Time(f.Kernel("  static int calls = 0;",
                                "  if (++calls == 9) y[n] = 1;")),
                Status::kRuntimeError, "run", "past the end of y");
+  // Whichever of a batch's launches it is.
+  Variants batches("cuda");
+  for (const char* call : {"9", "10", "11", "12"}) {
+    const std::string writes = std::string("  if (++calls == ") + call +
+                               ") const_cast<float*>(x)[-1] = 1;";
+    CheckVerdict(
+        batches.Time(batches.Kernel("  static int calls = 0;", writes)),
+        Status::kRuntimeError, "run", "before the start of x");
+  }
 }
 
 TEST(WritingTheLastElementIsNotPastTheEnd) {

@@ -250,6 +250,29 @@ TEST(BytesComeBackAsTheyWentIn) {
   device->Free(pointer);
 }
 
+TEST(PiecesGoTogetherInOneCall) {
+  auto device = Fresh();
+  void* memory = nullptr;
+  CHECK_EQ(device->Allocate(12, &memory).code, 0);
+  CHECK_EQ(device->Fill(memory, '.', 12).code, 0);
+  char* first = static_cast<char*>(memory);
+  fake().calls.clear();
+  CHECK_EQ(device->CopyPiecesIn({first + 1, 2, 4, 3}, "abcdef").code, 0);
+  CHECK_EQ(device->FillPieces({first + 3, 1, 4, 2}, 'x').code, 0);
+  char out[13] = "";
+  CHECK_EQ(device->CopyPiecesOut(out, {first, 3, 4, 3}).code, 0);
+  CHECK_EQ(std::string(out), ".ab.cd.ef");
+  CHECK_EQ(fake().calls, "22s2");  // two copies, a fill that is waited for
+  CHECK_EQ(device->CopyOut(out, memory, 12).code, 0);
+  CHECK_EQ(std::string(out), ".abx.cdx.ef.");
+  // Farther apart than an image's rows may be: one after the other.
+  CHECK_EQ(device->FillPieces({first, 4, size_t{1} << 32, 1}, '-').code, 0);
+  CHECK_EQ(device->CopyPiecesOut(out, {first, 4, size_t{1} << 32, 1}).code, 0);
+  CHECK_EQ(std::string(out, 4), "----");
+  CHECK_EQ(fake().calls, "22s2s");
+  device->Free(memory);
+}
+
 TEST(DescribesTheGpu) {
   CHECK_EQ(Fresh()->Describe(), "cuda: Fake GPU, sm_90, 0000:1B:00.0");
 }
