@@ -148,6 +148,8 @@ std::optional<std::string> Normalise(const std::string& text) {
   for (const Token& token : tokens) {
     if (IsUnclosedComment(token)) return std::nullopt;
     if (token.kind == Kind::kText && !IsClosed(token)) return std::nullopt;
+    // Before a line's end it would join two lines.
+    if (token.kind == Kind::kPunct && token.text == "\\") return std::nullopt;
     if (token.kind == Kind::kIdentifier && TellsItsPlace(Spelling(token))) {
       return std::nullopt;
     }

@@ -83,6 +83,7 @@ TEST(TextsThatCompilersReadDifferentlyHaveNoForm) {
   CHECK(!Normalise("// is it joined? ?\?/\nint x;"));
   CHECK(!Normalise("// one line?\rint x;"));
   CHECK(!Normalise("#if 0\nit's one word?\n#endif"));
+  CHECK(!Normalise("\\// what comes next?\n#"));
   CHECK(Normalise("int a; // a windows file\r\nint b;\r\n").has_value());
 }
 
