@@ -30,7 +30,8 @@ def draw(out, records: list[dict]) -> None:
     bars.append((label, scaling[cores[-1]]["stage_s_mean"]))
   rates.set_xscale("log", base=2)
   rates.set_xticks(sorted(set(most)), [str(n) for n in sorted(set(most))])
-  rates.set(xlabel="cores", ylabel="candidates per second", ylim=(0, None))
+  rates.set(xlabel="cores", ylabel="candidates per second")
+  rates.set_ylim(0, 1.1 * rates.dataLim.ymax)
   rates.legend(frameon=False)
   left = [0.0] * len(bars)
   for stage, name in STAGES.items():
@@ -38,7 +39,9 @@ def draw(out, records: list[dict]) -> None:
     stages.barh([label for label, _ in bars], widths, left=left, label=name)
     left = [a + b for a, b in zip(left, widths, strict=True)]
   stages.set(xlabel="seconds of one candidate, all cores busy")
-  stages.legend(frameon=False)
+  stages.legend(
+    frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2
+  )
   figure.tight_layout()
   # The same records give the same bytes.
   with pyplot.rc_context({"svg.hashsalt": "throughput"}):

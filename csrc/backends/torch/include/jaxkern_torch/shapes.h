@@ -52,7 +52,7 @@ inline Tensor Tensor::as_strided(IntArrayRef sizes, IntArrayRef strides,
       storage_ == nullptr ? 0 : int64_t(storage_->bytes / element_size());
   if (offset < 0 || (result.numel() > 0 && last >= there)) {
     detail::Raise("as_strided: ", sizes, " with strides ", strides,
-                  " needs more than the ", there, " elements that there are");
+                  " reaches beyond the tensor's memory");
   }
   return result;
 }
