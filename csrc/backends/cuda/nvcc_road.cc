@@ -4,7 +4,10 @@
 #include <atomic>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 #include <thread>
+
+#include "core/compiler_end.h"
 
 namespace jaxkern {
 namespace {
@@ -30,15 +33,36 @@ class SideBySide {
   SideBySide(const NvccSteps& steps, const Workshop& workshop)
       : steps_(steps), workshop_(workshop), directory_(workshop.Directory()) {}
 
-  /// As if nvcc had ended so.
+  /// As if nvcc had ended so. Where there are too few processes for both halves
+  /// at once, one after the other, which takes fewer than nvcc.
   Ended All() {
     std::ofstream(directory_ + "/" + kGuessFile) << kGuess;
+    std::thread beside;
     Ended device;
-    std::thread beside([&] { device = DeviceHalf(); });
-    Ended host = InTurn({NvccSteps::kHostText, NvccSteps::kHostFront});
-    host_failed_ = host.exit_code != 0;
+    try {
+      beside = std::thread([&] { device = DeviceHalf(); });
+    } catch (const std::system_error&) {
+      return OneAfterTheOther();
+    }
+    Ended host = HostHalf();
     beside.join();
+    const bool starved = IsStarved(host) || IsStarved(device);
+    return starved ? OneAfterTheOther() : Join(std::move(host), device);
+  }
+
+ private:
+  static bool IsStarved(const Ended& ended) {
+    return ended.starved || (ended.exit_code > 0 && SaysStarved(ended.output));
+  }
+
+  Ended OneAfterTheOther() {
+    Ended host = HostHalf();
     if (host_failed_) return host;
+    return Join(std::move(host), DeviceHalf());
+  }
+
+  Ended Join(Ended host, Ended device) const {
+    if (host.exit_code != 0) return host;
     if (guess_is_used_) {
       device = InTurn(
           {NvccSteps::kDeviceFront, NvccSteps::kAssemble, NvccSteps::kPack});
@@ -50,8 +74,14 @@ class SideBySide {
     return rest;
   }
 
- private:
+  Ended HostHalf() {
+    Ended host = InTurn({NvccSteps::kHostText, NvccSteps::kHostFront});
+    host_failed_ = host.exit_code != 0;
+    return host;
+  }
+
   Ended DeviceHalf() {
+    guess_is_used_ = false;
     Ended text = InTurn({NvccSteps::kDeviceText});
     if (text.exit_code != 0 || host_failed_) return text;
     Ended front = workshop_.Run(WithGuess(), directory_);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -16,6 +17,7 @@
 
 namespace {
 
+using jaxkern::Ended;
 using jaxkern::Toolchain;
 using jaxkern::testing::BuildByNvcc;
 using jaxkern::testing::BuildInSteps;
@@ -68,6 +70,40 @@ void CheckSame(const std::string& source,
   CHECK(both.nvcc.symbols == both.steps.symbols);
   CHECK_EQ(Lines(both.steps.ended.output), Lines(both.nvcc.ended.output));
 }
+
+/// Where one process may run at a time.
+class Narrow final : public jaxkern::Workshop {
+ public:
+  explicit Narrow(const Workshop& wide) : wide_(wide) {}
+  const std::string& Directory() const override { return wide_.Directory(); }
+  std::string KeptDirectory() const override { return wide_.KeptDirectory(); }
+  std::chrono::steady_clock::time_point Deadline() const override {
+    return wide_.Deadline();
+  }
+  int Cancel() const override { return -1; }
+  Ended Run(const std::vector<std::string>& argv,
+            const std::string& directory) const override {
+    Ended ended;
+    if (running_++ == 0) {
+      ended = wide_.Run(argv, directory);
+    } else {
+      ended.starved = true;
+      ++starved;
+    }
+    --running_;
+    return ended;
+  }
+  bool Start(const std::vector<std::string>&, const std::string&, int,
+             jaxkern::Subprocess*) const override {
+    return false;
+  }
+
+  mutable std::atomic<int> starved{0};
+
+ private:
+  const Workshop& wide_;
+  mutable std::atomic<int> running_{0};
+};
 
 }  // namespace
 
@@ -143,6 +179,16 @@ TEST(MistakesAreTold) {
     // itself adds a line on a part's end by a signal only.
     CHECK_EQ(Lines(both.steps.ended.output), Lines(both.nvcc.ended.output));
   }
+}
+
+TEST(WithoutProcessesForBothHalvesTheyTakeTurns) {
+  const TemporaryDirectory scratch;
+  const TestWorkshop wide(scratch.path() + "/build");
+  const Narrow workshop(wide);
+  std::ofstream(workshop.Directory() + "/kernel.cu") << "int x;\n";
+  const auto ended = found->RunSteps({}, workshop);
+  CHECK(ended && ended->exit_code == 0);
+  CHECK(workshop.starved > 0);
 }
 
 TEST(ADeadlineEndsBothHalves) {
