@@ -149,8 +149,9 @@ def main():
   line = {
     "what": "torch.utils.cpp_extension.load_inline in parallel processes",
     "candidates_per_s": len(right) / wall,
-    "compile_s_median": statistics.median(r[1] for r in results),
+    "compile_s_median": statistics.median(r[1] for r in right) if right else 0,
     "failed": len(results) - len(right),
+    "first_error": next((r[3] for r in results if r[3]), ""),
     "processes": processes,
     "cores": cores,
     "device": "cuda",
