@@ -17,9 +17,10 @@ timed) and compared. In the same run:
 - a rival, what a script would do: one candidate at a time, a compiler process,
   then a fresh process that loads, runs and compares.
 
+`--form=torch` hands the same kernels over as Python that calls load_inline.
 The last line of the output is a JSON object with the figures, the record with
-all samples goes to benchmarks/results/. KernelBench's own way needs PyTorch:
-rival_load_inline.py.
+all samples goes to benchmarks/results/, and `--plot` draws it (several records:
+throughput_plot.py). KernelBench's own way needs PyTorch: rival_load_inline.py.
 """
 
 import argparse
@@ -34,6 +35,8 @@ import time
 
 import native_candidates
 import record
+import throughput_plot
+import torch_candidates
 import tqdm
 
 from jaxkern._core import find_hopeless
@@ -56,12 +59,18 @@ int launch();
 """
 
 
+FORMS = {
+  "native": native_candidates.candidates,
+  "torch": torch_candidates.candidates,
+}
+
+
 def make_requests(
-  count: int, repetitions: int, directory: pathlib.Path
+  form: str, count: int, repetitions: int, directory: pathlib.Path
 ) -> list[Request]:
   """Requests over bundles that are written below `directory`."""
   requests = []
-  for task, source in native_candidates.candidates(count):
+  for task, source in tqdm.tqdm(FORMS[form](count), desc="bundles"):
     problem = directory / task.name
     if not problem.exists():
       bundle.write_bundle(task, problem)
@@ -88,13 +97,23 @@ def judge(evaluator: Evaluator, requests, label: str):
   return time.perf_counter() - start, results
 
 
-def figures(seconds: float, results) -> dict:
-  """What the results of one batch say."""
+def figures(seconds: float, results, cores: int) -> dict:
+  """What the results of one batch say, and what is busiest.
+
+  `busy` is the share of its time in which a core's compiler, or the one place
+  that runs candidates, had work: what comes near 1 binds.
+  """
   samples = {s: [getattr(r, s) for r in results] for s in STAGES}
   roads = [getattr(r, "road", "") for r in results]
+  busy = {
+    "compile": sum(samples["compile_s"]) / seconds / cores,
+    "run": sum(samples["run_s"]) / seconds,
+  }
   return {
     "candidates": len(results),
     "candidates_per_s": len(results) / seconds,
+    "busy": busy,
+    "binds": max(busy, key=busy.get),
     "compile_s_median": statistics.median(samples["compile_s"]),
     "fast_road_share": sum(r not in ("", "nvcc") for r in roads) / len(roads),
     "stage_s_mean": {s: statistics.fmean(x) for s, x in samples.items()},
@@ -117,7 +136,8 @@ def on_cores(flags, cores: list[int], requests: list[Request]) -> dict:
   *requests, warm_up = requests
   with fresh(flags, cores) as evaluator:
     judge(evaluator, [warm_up], "warm-up")
-    found = figures(*judge(evaluator, requests, f"{len(cores)} cores"))
+    judged = judge(evaluator, requests, f"{len(cores)} cores")
+    found = figures(*judged, len(cores))
     seconds, hits = judge(evaluator, requests, "cached")
     found["cached_per_s"] = len(hits) / seconds
     found["cache_hits"] = sum(hit.cache_hit for hit in hits)
@@ -171,11 +191,11 @@ def early_start(flags, cores: list[int], requests: list[Request]) -> dict:
   }
 
 
-def rejection(requests: list[Request]) -> dict:
-  """Microseconds for texts cut off in the middle, as a token limit does."""
+def rejection(count: int) -> dict:
+  """Microseconds for native texts cut off, as a token limit does."""
   samples = []
-  for request in requests:
-    cut = request.source[: request.source.rindex("{") + 1]
+  for _, source in native_candidates.candidates(count):
+    cut = source[: source.rindex("{") + 1]
     start = time.perf_counter()
     found = find_hopeless(cut)
     samples.append(1e6 * (time.perf_counter() - start))
@@ -190,7 +210,8 @@ def serial_rival(flags, requests: list[Request]) -> dict:
   program = str(beside) if beside.exists() else "jaxkern-eval"
   samples = []
   for request in tqdm.tqdm(requests, desc="rival", unit="candidate"):
-    source = pathlib.Path(flags.scratch) / "rival.cu"
+    suffix = ".py" if flags.form == "torch" else ".cu"
+    source = pathlib.Path(flags.scratch) / f"rival{suffix}"
     source.write_text(request.source)
     command = [program, f"--bundle={request.task}", str(source)]
     command += [f"--device={flags.device}"]
@@ -216,7 +237,7 @@ def parse() -> argparse.Namespace:
   """The command line."""
   flags = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
   flags.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-  flags.add_argument("--form", choices=("native",), default="native")
+  flags.add_argument("--form", choices=tuple(FORMS), default="native")
   flags.add_argument("--cores", help="e.g. 1,2,4; default: all there are")
   flags.add_argument("--count", type=int, default=128, help="candidates")
   flags.add_argument("--repetitions", type=int, default=20)
@@ -224,7 +245,54 @@ def parse() -> argparse.Namespace:
   flags.add_argument("--sample_ms", type=float, default=100)
   flags.add_argument("--rivals", type=int, default=16, help="candidates")
   flags.add_argument("--out", help="default: benchmarks/results/")
+  flags.add_argument("--plot", help="an SVG to draw of the record")
   return flags.parse_args()
+
+
+def measure(flags, cores: list[int], counts: list[int]) -> dict:
+  """All parts, by name."""
+  with tempfile.TemporaryDirectory() as flags.scratch:
+    requests = make_requests(
+      flags.form,
+      flags.count + 1,
+      flags.repetitions,
+      pathlib.Path(flags.scratch),
+    )
+    scaling = {n: on_cores(flags, cores[:n], requests) for n in counts}
+    os.sched_setaffinity(0, cores)
+    some = requests[:: max(1, len(requests) // 32)]
+    step = max(1, flags.count // flags.rivals)
+    return {
+      "device": flags.device,
+      "form": flags.form,
+      "scaling": scaling,
+      "bombs": beside_bombs(flags, cores, some),
+      "early_start": early_start(flags, cores, some),
+      "rejection": rejection(flags.count),
+      "rival": serial_rival(flags, requests[::step][: flags.rivals]),
+    }
+
+
+def summary(found: dict, cores: int) -> dict:
+  """The figures without their samples."""
+  best = found["scaling"][cores]
+  rival = found["rival"]["candidates_per_s"]
+  keys = ("candidates_per_s", "compile_s_median", "fast_road_share", "binds")
+  return {
+    **{key: best[key] for key in keys},
+    "busy": best["busy"],
+    "stage_s": best["stage_s_mean"],
+    "cached_per_s": best["cached_per_s"],
+    "by_cores": {
+      n: scaled["candidates_per_s"] for n, scaled in found["scaling"].items()
+    },
+    **{key: found[key] for key in ("bombs", "early_start", "rejection")},
+    "rival": {k: v for k, v in found["rival"].items() if k != "samples"},
+    "ratio_to_rival": best["candidates_per_s"] / rival,
+    "form": found["form"],
+    "cores": cores,
+    "device": found["device"],
+  }
 
 
 def main():
@@ -234,51 +302,16 @@ def main():
   cores = sorted(os.sched_getaffinity(0))
   wanted = [int(n) for n in flags.cores.split(",")] if flags.cores else []
   counts = sorted({len(cores), *(n for n in wanted if n < len(cores))})
-  out = flags.out or (
-    pathlib.Path(__file__).parent
-    / f"results/evaluator_throughput_{flags.device}_{len(cores)}cores.json"
-  )
-  with tempfile.TemporaryDirectory() as flags.scratch:
-    requests = make_requests(
-      flags.count + 1, flags.repetitions, pathlib.Path(flags.scratch)
-    )
-    scaling = {n: on_cores(flags, cores[:n], requests) for n in counts}
-    os.sched_setaffinity(0, cores)
-    some = requests[:: max(1, len(requests) // 32)]
-    parts = {
-      "bombs": beside_bombs(flags, cores, some),
-      "early_start": early_start(flags, cores, some),
-      "rejection": rejection(requests),
-      "rival": serial_rival(
-        flags, requests[:: max(1, flags.count // flags.rivals)][: flags.rivals]
-      ),
-    }
-  best = scaling[len(cores)]
-  ratio = best["candidates_per_s"] / parts["rival"]["candidates_per_s"]
-  record.write(
-    out,
-    {"environment": environment, "scaling": scaling, **parts, "ratio": ratio},
-  )
-  parts["rival"].pop("samples")
-  line = {
-    key: best[key]
-    for key in ("candidates_per_s", "compile_s_median", "fast_road_share")
-  }
-  line |= {
-    "stage_s": best["stage_s_mean"],
-    "cached_per_s": best["cached_per_s"],
-  }
-  line |= {
-    "by_cores": {n: x["candidates_per_s"] for n, x in scaling.items()},
-    **parts,
-    "ratio_to_rival": ratio,
-    "form": flags.form,
-    "repetitions": flags.repetitions,
-    "cores": len(cores),
-    "device": flags.device,
-  }
+  name = f"evaluator_throughput_{flags.device}_{flags.form}_{len(cores)}cores"
+  out = flags.out or pathlib.Path(__file__).parent / f"results/{name}.json"
+  found = measure(flags, cores, counts)
+  line = summary(found, len(cores))
+  record.write(out, {"environment": environment, **found, "summary": line})
+  if flags.plot:
+    drawn = json.loads(pathlib.Path(out).read_text())
+    throughput_plot.draw(flags.plot, [drawn])
   sys.stderr.flush()
-  print(json.dumps(line))
+  print(json.dumps(line | {"repetitions": flags.repetitions}))
 
 
 if __name__ == "__main__":

@@ -45,7 +45,8 @@ def _text(value, indent: str) -> str:
   inner = indent + " "
   if isinstance(value, dict) and value:
     items = [
-      f"{inner}{json.dumps(k)}: {_text(v, inner)}" for k, v in value.items()
+      f"{inner}{json.dumps(str(k))}: {_text(v, inner)}"
+      for k, v in value.items()
     ]
     return "{\n" + ",\n".join(items) + f"\n{indent}}}"
   return json.dumps(value)

@@ -20,18 +20,10 @@ import time
 
 import native_candidates
 import numpy as np
+import torch_candidates
 
-from jaxkern.tasks.task import C_TYPES, Task, shape_of
+from jaxkern.tasks.task import Task, shape_of
 
-TORCH_TYPES = {
-  "float32": "torch::kFloat32",
-  "float16": "torch::kFloat16",
-  "bfloat16": "torch::kBFloat16",
-  "int32": "torch::kInt32",
-  "int64": "torch::kInt64",
-  "bool": "torch::kBool",
-}
-ATTRIBUTE_TYPES = {"int64": "int64_t", "float32": "double", "bool": "bool"}
 # As our nvcc has them, and PyTorch's bans on operators of half types undone.
 FLAGS = ["-O3", "--extended-lambda"] + [
   f"-U__CUDA_NO_{name}__"
@@ -45,48 +37,18 @@ FLAGS = ["-O3", "--extended-lambda"] + [
 CASES, TIMED = 5, 100  # KernelBench's correctness and performance trials.
 
 
-def wrapper(task: Task) -> tuple[str, str]:
-  """A declaration, and C++ text that defines `run` over `launch`."""
-  parameters, arguments, lines, made = [], [], [], []
-  for a in task.arguments:
-    if a.kind == "attribute":
-      parameters.append(f"{ATTRIBUTE_TYPES[a.dtype]} {a.name}")
-      arguments.append(f"static_cast<{C_TYPES[a.dtype]}>({a.name})")
-      continue
-    if a.kind == "input":
-      parameters.append(f"torch::Tensor {a.name}")
-      lines.append(f"TORCH_CHECK({a.name}.is_cuda());")
-    else:
-      options = f"torch::device(torch::kCUDA).dtype({TORCH_TYPES[a.dtype]})"
-      extents = ", ".join(str(e) for e in a.shape)
-      lines.append(f"auto {a.name} = torch::empty({{{extents}}}, {options});")
-      made.append(a.name)
-    const = "const " if a.kind == "input" else ""
-    arguments.append(
-      f"static_cast<{const}{C_TYPES[a.dtype]}*>({a.name}.data_ptr())"
-    )
-  head = f"std::vector<torch::Tensor> run({', '.join(parameters)})"
-  arguments.append("at::cuda::getCurrentCUDAStream()")
-  lines.append(f"TORCH_CHECK(launch({', '.join(arguments)}) == 0);")
-  lines.append(f"return {{{', '.join(made)}}};")
-  return head + ";", head + " {\n  " + "\n  ".join(lines) + "\n}\n"
-
-
 def build(index: int, directory: str):
   """The extension, built with what load_inline itself adds."""
   from torch.utils.cpp_extension import load_inline
 
   task, source = native_candidates.candidates(index + 1)[index]
-  declaration, definition = wrapper(task)
+  declaration, definition = torch_candidates.wrapper(task)
   folder = os.path.join(directory, str(index))
   os.makedirs(folder)
-  # It includes torch/extension.h, cuda.h and cuda_runtime.h by itself.
-  headers = "#include <ATen/cuda/CUDAContext.h>\n#include <cuda_fp16.h>\n"
-  headers += "#include <cuda_bf16.h>\n#include <vector>\n"
   return task, load_inline(
     name=f"candidate_{index}",
     cpp_sources=declaration,
-    cuda_sources=headers + source + "\n" + definition,
+    cuda_sources=torch_candidates.HEADERS + source + "\n" + definition,
     functions=["run"],
     extra_cuda_cflags=FLAGS,
     build_directory=folder,
@@ -187,8 +149,9 @@ def main():
   line = {
     "what": "torch.utils.cpp_extension.load_inline in parallel processes",
     "candidates_per_s": len(right) / wall,
-    "compile_s_median": statistics.median(r[1] for r in results),
+    "compile_s_median": statistics.median(r[1] for r in right) if right else 0,
     "failed": len(results) - len(right),
+    "first_error": next((r[3] for r in results if r[3]), ""),
     "processes": processes,
     "cores": cores,
     "device": "cuda",

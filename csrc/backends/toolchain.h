@@ -105,6 +105,15 @@ class Toolchain {
     return {};
   }
 
+  /// What Command() with `flags` behind it would do, in steps that run side by
+  /// side; none if that is not certain. The source is there already. Thread
+  /// safe.
+  virtual std::optional<Ended> RunSteps(
+      const std::vector<std::string>& /*flags*/,
+      const Workshop& /*workshop*/) const {
+    return std::nullopt;
+  }
+
   /// "NAME=value" pairs that the worker's environment must hold so that the
   /// device finds there what candidates were linked with here.
   virtual std::vector<std::string> WorkerEnvironment() const { return {}; }

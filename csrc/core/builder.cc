@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/candidate.h"
+#include "core/compiler_end.h"
 #include "core/diagnostics.h"
 #include "core/entry.h"
 #include "core/key_lock.h"
@@ -53,26 +54,6 @@ FileAccess CompilerAccess(const std::vector<std::string>& argv,
   }
   access.writable = {directory, "/dev/null"};
   return access;
-}
-
-bool ContainsAny(const std::string& text,
-                 std::initializer_list<const char*> parts) {
-  for (const char* part : parts) {
-    if (text.find(part) != std::string::npos) return true;
-  }
-  return false;
-}
-
-bool RanOutOfMemory(const std::string& output) {
-  return ContainsAny(output,
-                     {"out of memory allocating", "virtual memory exhausted",
-                      "Killed signal terminated", "std::bad_alloc"});
-}
-
-bool IsLinkFailure(const std::string& output) {
-  return ContainsAny(
-      output, {"ld returned", "undefined reference", "multiple definition",
-               "Unresolved extern function"});
 }
 
 std::optional<std::string> ReadFile(const std::string& path) {
@@ -358,6 +339,7 @@ Ended Builder::RunCompilers(const Place& place, const Unit& unit,
   const std::string& directory = place.Directory();
   std::ofstream(directory + "/" + toolchain_->SourceName(), std::ios::binary)
       << unit.text;
+  if (auto ended = toolchain_->RunSteps(unit.flags, place)) return *ended;
   std::vector<std::string> argv = toolchain_->Command(directory);
   argv.insert(argv.end(), unit.flags.begin(), unit.flags.end());
   return place.Run(argv, directory);

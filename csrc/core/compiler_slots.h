@@ -6,7 +6,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <string>
 
 namespace jaxkern {
 
@@ -57,11 +56,6 @@ class CompilerSlots {
   int limit_, running_ = 0, well_ = 0;
   int64_t starved_ = 0;
 };
-
-/// What a compiler's driver says, at a line's beginning, when the system has no
-/// process for its parts. In messages about a candidate its file's name comes
-/// first.
-bool SaysStarved(const std::string& output);
 
 }  // namespace jaxkern
 

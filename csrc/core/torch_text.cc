@@ -153,7 +153,8 @@ struct Part {
 
 const std::vector<Part>& Parts() {
   static const std::vector<Part> parts = {
-      {"JAXKERN_TORCH_VECTOR", {"vector", "TensorList", "vec"}},
+      {"JAXKERN_TORCH_VECTOR",
+       {"vector", "TensorList", "vec", "split", "chunk", "unbind"}},
       {"JAXKERN_TORCH_TUPLE",
        {"tuple", "tie", "make_tuple", "pair", "make_pair"}},
       {"JAXKERN_TORCH_ARRAY", {"array"}},

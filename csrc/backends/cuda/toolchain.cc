@@ -7,6 +7,7 @@
 
 #include "backends/cuda/libraries.h"
 #include "backends/cuda/nvcc.h"
+#include "backends/cuda/nvcc_road.h"
 #include "backends/cuda/nvml.h"
 #include "backends/cuda/split_road.h"
 #include "core/cxx_library.h"
@@ -93,6 +94,13 @@ class CudaToolchain final : public Toolchain {
     return build;
   }
 
+  std::optional<Ended> RunSteps(const std::vector<std::string>& flags,
+                                const Workshop& workshop) const override {
+    std::vector<std::string> argv = Command(workshop.Directory());
+    argv.insert(argv.end(), flags.begin(), flags.end());
+    return road_->Run(argv, workshop);
+  }
+
   std::vector<std::string> WorkerEnvironment() const override {
     std::string directories;
     for (const std::string& directory : CudaLibraryDirectories(nvcc_)) {
@@ -163,6 +171,7 @@ class CudaToolchain final : public Toolchain {
   std::string host_, cxx_library_;
   const bool lines_;
   std::unique_ptr<SplitRoad> split_;
+  const std::unique_ptr<NvccRoad> road_ = std::make_unique<NvccRoad>();
 };
 
 /// The number in `line` before `unit`, e.g. 42 for "Used 42 registers" and

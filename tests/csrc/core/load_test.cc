@@ -178,6 +178,33 @@ TEST(WhereProcessesAreShortFewerCompilersRun) {
   setenv("PATH", path.c_str(), 1);
 }
 
+TEST(CompilingAndRunningHaveLimitsOfTheirOwn) {
+  const TemporaryDirectory bin;
+  const std::string script =
+      bin.Write("c++", "#!/bin/sh\nsleep 3\nexec /usr/bin/c++ \"$@\"\n");
+  chmod(script.c_str(), 0755);
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", (bin.path() + ":" + path).c_str(), 1);
+  {
+    const Fixture f(2);
+    // Three seconds of compiling are not in the two that it may run.
+    Request slow = f.Distinct(0);
+    slow.run_timeout_s = 2;
+    // And the half minute that it may compile is not for running.
+    Request hangs = f.Distinct(1, "for (;;) sleep(1);");
+    hangs.compile_timeout_s = 30;
+    hangs.run_timeout_s = 0.5;
+    const auto start = Clock::now();
+    const auto results = f.evaluator->Evaluate({slow, hangs});
+    CHECK_EQ(std::string(StatusName(results[0].status)), "ok");
+    CHECK(results[0].compile_s >= 3);
+    CHECK_EQ(std::string(StatusName(results[1].status)), "timeout");
+    CHECK_EQ(results[1].stage, "run");
+    CHECK(SecondsSince(start) < 25);
+  }
+  setenv("PATH", path.c_str(), 1);
+}
+
 TEST(ALowProcessLimitCostsTimeAndNoResults) {
   if (geteuid() != 0) return;  // who has no limit can give itself one, and back
   const int failures = jaxkern::testing::Failures();

@@ -16,6 +16,7 @@
 #include "core/inspect.h"
 #include "core/native.h"
 #include "core/problem.h"
+#include "core/sandbox.h"
 
 namespace {
 
@@ -104,6 +105,19 @@ TEST(WhatCannotBeDividedGoesToNvcc) {
   CHECK(build.status == Status::kOk);
   CHECK_EQ(build.road, "nvcc");
   CHECK_EQ(build.road_reason, "it uses __CUDACC__");
+}
+
+// With its library of device functions, and all that the other half includes.
+TEST(NvccsStepsRunInTheSandbox) {
+  if (jaxkern::MakeRuleset({})) CHECK(bench().builder.sandboxed());
+  const Build build =
+      bench().Make("#include <cmath>\n#include <vector>\n" + kSource +
+                   "#ifdef __CUDACC__\n__global__ void more(double* y) {\n"
+                   "  *y = std::pow(*y, 0.3) + sinf(float(*y));\n}\n#endif");
+  CHECK_EQ(build.log, "");
+  CHECK(build.status == Status::kOk);
+  CHECK_EQ(build.road, "nvcc");
+  CHECK(build.resources.registers > 8);
 }
 
 TEST(ErrorsAreNvccs) {

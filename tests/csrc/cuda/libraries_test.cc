@@ -80,7 +80,11 @@ TEST(AToolkitsLibraryComesBeforeAWheels) {
                                     "-l:libcublas.so.77 ");
   CHECK_EQ(Joined(found.files),
            wheel + "/lib/libcublasLt.so.77 " + wheel + "/lib/libcublas.so.77 ");
-  CHECK_EQ(Joined(CudaLibraryDirectories(machine.nvcc)), wheel + "/lib ");
+  // The host may have a cuDNN; the toolkit's comes before it.
+  machine.Add("toolkit/include/cudnn.h");
+  machine.Add("toolkit/lib64/libcudnn.so.9");
+  CHECK_EQ(Joined(CudaLibraryDirectories(machine.nvcc)),
+           wheel + "/lib " + machine.nvcc.top + "/lib64 ");
 
   machine.Add("toolkit/include/cublas_v2.h");
   machine.Add("toolkit/targets/x86_64-linux/lib/libcublas.so.77");

@@ -65,6 +65,9 @@ class Tensor {
   bool is_cpu() const { return false; }
   bool is_floating_point() const { return isFloatingType(type_); }
   bool is_sparse() const { return false; }
+  bool is_meta() const { return false; }
+  bool is_quantized() const { return false; }
+  bool is_complex() const { return false; }
   bool requires_grad() const { return false; }
   bool is_same(const Tensor& other) const { return storage_ == other.storage_; }
   bool is_contiguous(MemoryFormat = MemoryFormat::Contiguous) const {
@@ -141,10 +144,32 @@ class Tensor {
     return narrow(d, from, (to < size(d) ? to : size(d)) - from);
   }
   Tensor select(int64_t d, int64_t index) const;
+  Tensor expand(IntArrayRef sizes) const;
+  Tensor expand_as(const Tensor& other) const { return expand(other.sizes()); }
+  Tensor as_strided(IntArrayRef sizes, IntArrayRef strides) const {
+    return as_strided(sizes, strides, offset_);
+  }
+  Tensor as_strided(IntArrayRef sizes, IntArrayRef strides,
+                    int64_t offset) const;
+  Tensor unflatten(int64_t d, IntArrayRef sizes) const;
+  Tensor movedim(int64_t from, int64_t to) const;
+  Tensor swapaxes(int64_t a, int64_t b) const { return transpose(a, b); }
+  Tensor swapdims(int64_t a, int64_t b) const { return transpose(a, b); }
+  Tensor mT() const { return transpose(-2, -1); }
+  Tensor& squeeze_() { return *this = squeeze(); }
+  Tensor& squeeze_(int64_t d) { return *this = squeeze(d); }
+  Tensor& unsqueeze_(int64_t d) { return *this = unsqueeze(d); }
+#ifdef JAXKERN_TORCH_VECTOR
+  std::vector<Tensor> split(int64_t count, int64_t d = 0) const;
+  std::vector<Tensor> split(IntArrayRef counts, int64_t d = 0) const;
+  std::vector<Tensor> chunk(int64_t chunks, int64_t d = 0) const;
+  std::vector<Tensor> unbind(int64_t d = 0) const;
+#endif
   Tensor operator[](int64_t index) const { return select(0, index); }
   Tensor detach() const { return *this; }
   Tensor cuda() const { return *this; }
   Tensor to(ScalarType type) const;
+  Tensor toType(ScalarType type) const { return to(type); }
   Tensor to(Device) const { return *this; }
   Tensor to(TensorOptions options) const {
     return options.has_dtype() ? to(options.dtype_of()) : *this;
@@ -155,6 +180,16 @@ class Tensor {
   Tensor new_empty(IntArrayRef sizes, TensorOptions options) const;
   Tensor new_zeros(IntArrayRef sizes) const { return new_zeros(sizes, {}); }
   Tensor new_zeros(IntArrayRef sizes, TensorOptions options) const;
+  Tensor new_ones(IntArrayRef sizes) const { return new_full(sizes, 1); }
+  Tensor new_ones(IntArrayRef sizes, TensorOptions options) const {
+    return new_full(sizes, 1, options);
+  }
+  template <class T>
+  Tensor new_full(IntArrayRef sizes, T value, TensorOptions other = {}) const {
+    Tensor result = new_empty(sizes, other);
+    result.fill_(value);
+    return result;
+  }
   Tensor& copy_(const Tensor& from, bool non_blocking = false);
   Tensor& zero_() { return fill_(0); }
   template <class T>

@@ -35,6 +35,7 @@ JAXKERN_TORCH_COLD
 #include "cuda.h"
 #include "dispatch.h"
 #include "pybind.h"
+#include "shapes.h"
 JAXKERN_TORCH_END_COLD
 
 #ifdef JAXKERN_TORCH_OPTIONAL

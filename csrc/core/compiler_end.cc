@@ -1,4 +1,4 @@
-#include "core/compiler_slots.h"
+#include "core/compiler_end.h"
 
 #include <initializer_list>
 #include <sstream>
@@ -14,6 +14,16 @@ bool HasAny(const std::string& text, std::initializer_list<const char*> parts) {
 }
 
 }  // namespace
+
+bool RanOutOfMemory(const std::string& output) {
+  return HasAny(output, {"out of memory allocating", "virtual memory exhausted",
+                         "Killed signal terminated", "std::bad_alloc"});
+}
+
+bool IsLinkFailure(const std::string& output) {
+  return HasAny(output, {"ld returned", "undefined reference",
+                         "multiple definition", "Unresolved extern function"});
+}
 
 bool SaysStarved(const std::string& output) {
   std::istringstream lines(output);
