@@ -34,8 +34,8 @@ bool StartsWith(const std::string& text, const std::string& start) {
 
 class Divider {
  public:
-  explicit Divider(const std::string& source)
-      : tokens_(Lex(source)), found_(FindItems(tokens_)) {
+  Divider(const std::string& source, const std::set<std::string>& wanted)
+      : tokens_(Lex(source)), found_(FindItems(tokens_)), wanted_(wanted) {
     division_.obstacle = found_.obstacle;
   }
 
@@ -73,6 +73,10 @@ class Divider {
   /// What the device's half has whether or not something there mentions it.
   /// Kernels' template arguments, only the host may mention.
   bool IsRoot(const Item& item) const {
+    const bool wanted =
+        std::any_of(item.names.begin(), item.names.end(),
+                    [&](const auto& name) { return wanted_.count(name) != 0; });
+    if (wanted && !IsHosts(item)) return true;
     if (item.kind != Item::Kind::kType) return item.IsDevice();
     if (item.Has("enum")) return true;
     return Mentions(tokens_, item.begin, item.end, found_.macros)
@@ -106,6 +110,7 @@ class Divider {
 
   const Tokens tokens_;
   const Items found_;
+  const std::set<std::string>& wanted_;
   Tokens host_tokens_;
   std::multimap<std::string, size_t> by_name_;
   std::vector<bool> on_device_, on_host_;
@@ -386,6 +391,9 @@ void Divider::Write() {
       continue;
     }
     on_device_[i] ? WriteDevice(item) : void(division_.device += blank);
+    if (!on_device_[i] && !IsHosts(item)) {
+      division_.left_out.insert(item.names.begin(), item.names.end());
+    }
     on_host_[i] ? WriteHost(item) : void(division_.host += blank);
   }
   division_.device += Text(tokens_, at, tokens_.size());
@@ -394,6 +402,9 @@ void Divider::Write() {
 
 }  // namespace
 
-Division Divide(const std::string& source) { return Divider(source).Divide(); }
+Division Divide(const std::string& source,
+                const std::set<std::string>& wanted) {
+  return Divider(source, wanted).Divide();
+}
 
 }  // namespace jaxkern

@@ -13,6 +13,7 @@
 #include "backends/cuda/cubin.h"
 #include "backends/toolchain.h"
 #include "check.h"
+#include "core/native.h"
 #include "workshop.h"
 
 namespace {
@@ -119,12 +120,13 @@ using jaxkern::testing::TestWorkshop;
 std::unique_ptr<Toolchain> found;
 
 /// Builds, loads and calls `launch(int*, 7, stream 5)`.
-FastBuild RunCandidate(const std::string& source) {
+FastBuild RunCandidate(const std::string& source,
+                       const std::vector<std::string>& flags = {}) {
   static TemporaryDirectory scratch;
   static int number = 0;
   const TestWorkshop workshop(scratch.path() + "/" + std::to_string(++number));
   runtime = {};
-  FastBuild build = found->BuildFast(source, workshop);
+  FastBuild build = found->BuildFast(source, flags, workshop);
   if (!build.done) return build;
   CHECK_EQ(build.ended.exit_code, 0);
   void* library =
@@ -256,6 +258,96 @@ extern "C" int launch(int* out, int n, cudaStream_t stream) {
   CHECK_EQ(runtime.calls.at(0).kernel, "_Z1kPiPK6__halfl");
 }
 
+TEST(TheDeviceGetsWhatOnlyInstancesArgumentsMention) {
+  const FastBuild build = RunCandidate(R"(
+constexpr int kBase = 3;
+template <int N> struct Constant { static constexpr int value = N + kBase; };
+template <typename C> __global__ void k(int* out) { *out = C::value; }
+extern "C" int launch(int* out, int n, cudaStream_t stream) {
+  k<Constant<4>><<<1, 1, 0, stream>>>(out);
+  return cudaGetLastError();
+})");
+  CheckSplit(build);
+  CHECK_EQ(runtime.calls.at(0).kernel, "_Z1kI8ConstantILi4EEEvPi");
+}
+
+TEST(ACubinThatIsTooLargeForItsRoomIsLinked) {
+  const FastBuild build = RunCandidate(R"(
+__device__ int table[1 << 14] = {1};
+__global__ void k(int* out, int n) { *out = table[n]; }
+extern "C" int launch(int* out, int n, cudaStream_t stream) {
+  k<<<1, 1, 0, stream>>>(out, n);
+  return cudaGetLastError();
+})");
+  CheckSplit(build);
+  CHECK(runtime.binary.size() > (1u << 16));
+  const auto symbols = jaxkern::DefinedSymbols(runtime.binary.substr(16 + 64));
+  CHECK(symbols.has_value() && symbols->count("_Z1kPii") == 1);
+}
+
+const std::string kTorch = jaxkern::NativeDirectory() + "/torch";
+const char kTorchForm[] = R"(
+#include <torch/extension.h>
+#define CHECK_INPUT(x) TORCH_CHECK(x.is_cuda(), #x " must be on the GPU")
+template <typename scalar_t>
+__global__ void relu_kernel(const scalar_t* x, scalar_t* y, int64_t n) {
+  y[n] = x[n] > scalar_t(0) ? x[n] : scalar_t(0);
+}
+__global__ void first(torch::PackedTensorAccessor32<float, 2> x, float* y) {
+  *y = x[0][1];
+}
+torch::Tensor relu(torch::Tensor x) {
+  CHECK_INPUT(x);
+  auto y = torch::empty_like(x);
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "relu", ([&] {
+    relu_kernel<scalar_t><<<1, 64>>>(x.data_ptr<scalar_t>(),
+                                     y.data_ptr<scalar_t>(), x.numel());
+  }));
+  first<<<1, 1>>>(x.packed_accessor32<float, 2>(), y.data_ptr<float>());
+  return y;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("relu", &relu); }
+#include <jaxkern_torch/call.h>
+extern "C" int launch(int* out, int n, cudaStream_t stream) {
+  int64_t sizes[2] = {1, n};
+  auto* storage = new c10::detail::Storage;
+  storage->data = out;
+  storage->references = 1;
+  c10::detail::call.stream = stream;
+  auto x = torch::Tensor::Over(storage, torch::kFloat, {sizes, 2});
+  c10::detail::call.outputs[0] = {out, torch::kFloat, n, -1, nullptr};
+  c10::detail::call.output_count = 1;
+  c10::detail::call.open = true;
+  relu(x);
+  return 0;
+})";
+
+TEST(TorchsFormIsSplitAndDispatchedTypesAreInstances) {
+  const FastBuild build =
+      RunCandidate(kTorchForm, {"-I" + kTorch, "-DJAXKERN_TORCH_HEADERS=0x1"});
+  CheckSplit(build);
+  CHECK_EQ(runtime.kernels.size(), 3u);
+  CHECK_EQ(runtime.calls.size(), 2u);
+  CHECK_EQ(runtime.calls[0].kernel, "_Z11relu_kernelIfEvPKT_PS0_l");
+  CHECK_HAS(runtime.calls[1].kernel, "GenericPackedTensorAccessor");
+}
+
+TEST(TorchsHalfIsTheSameTypeInBothHalves) {
+  std::string text = kTorchForm;
+  const std::string macro = "AT_DISPATCH_FLOATING_TYPES";
+  text.insert(text.find(macro) + macro.size(), "_AND_HALF");
+  const FastBuild build = RunCandidate(
+      text, {"-I" + kTorch, "-DJAXKERN_TORCH_HALF", "-include", "string"});
+  CheckSplit(build);
+  CHECK_EQ(runtime.kernels.size(), 4u);
+}
+
+TEST(FlagsOfLibrariesAreLeftToNvcc) {
+  const FastBuild build = RunCandidate(kPlain, {"-L/usr/lib", "-l:libx.so"});
+  CHECK(!build.done);
+  CHECK_EQ(build.reason, "it is linked with libraries");
+}
+
 TEST(ErrorsAreLeftToNvcc) {
   FastBuild build = RunCandidate("__global__ void k() {\n  undeclared = 1;\n}");
   CHECK(!build.done);
@@ -280,7 +372,7 @@ template <int M> struct Bomb<0, M> { static constexpr long long value = M; };
 __global__ void k(long long* x) { *x = Bomb<25, 0>::value; }
 int launch(long long* x) { k<<<1, 1>>>(x); return 0; }
 )",
-                                           hurried);
+                                           {}, hurried);
   CHECK(build.done);
   CHECK(build.ended.timed_out);
   CheckSplit(RunCandidate(kPlain));
