@@ -106,7 +106,6 @@ class Divider {
   void WriteHost(const Item& item);
   void WriteDevice(const Item& item);
   std::string FrameText(const Item& item, bool host) const;
-  void RewriteLaunches(Tokens* tokens);
 
   const Tokens tokens_;
   const Items found_;
@@ -284,25 +283,6 @@ void Divider::CheckLaunches() {
   }
 }
 
-/// k<<<c>>>(a) becomes (Configure(c) ? (void)0 : (void)k(a)), as nvcc has it.
-void Divider::RewriteLaunches(Tokens* tokens) {
-  for (size_t i = 0; i < tokens->size(); ++i) {
-    if ((*tokens)[i].text != "<<<") continue;
-    const Launch launch = FindLaunch(*tokens, i);
-    if (launch.callee == kNone) return Obstacle("a launch that is not clear");
-    const std::string text =
-        "(::jaxkern_split::Configure(" + Text(*tokens, i + 1, launch.close) +
-        ") ? (void)0 : (void)" + Text(*tokens, launch.callee, i) +
-        Lines(Text(*tokens, launch.close, launch.open), (*tokens)[i].directive);
-    for (size_t j = launch.callee; j < launch.open; ++j) {
-      (*tokens)[j].text.clear();
-    }
-    (*tokens)[launch.callee].text = text;
-    (*tokens)[launch.end].text += ")";
-    i = launch.open;
-  }
-}
-
 std::string Blank(const std::string& text) { return Lines(text, false); }
 
 std::string Divider::FrameText(const Item& item, bool host) const {
@@ -376,7 +356,7 @@ void Divider::WriteHost(const Item& item) {
 
 void Divider::Write() {
   host_tokens_ = tokens_;
-  RewriteLaunches(&host_tokens_);
+  Obstacle(RewriteLaunches(&host_tokens_));
   size_t at = 0;
   for (size_t i = 0; i < found_.items.size(); ++i) {
     const Item& item = found_.items[i];
