@@ -1,6 +1,7 @@
 #include "backends/cuda/host_compiler.h"
 
 #include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "backends/cuda/split_log.h"
@@ -147,6 +148,27 @@ Ended HostCompiler::Link(const UnitFlags& unit, bool compiled,
   argv.insert(argv.end(), more.begin(), more.end());
   AddLinking(&argv);
   return workshop.Run(argv, workshop.Directory());
+}
+
+std::string HostCompiler::HeadersText(const UnitFlags& unit,
+                                      const std::string& includes,
+                                      const Workshop& workshop) const {
+  const std::string place = workshop.Directory() + "/headers";
+  std::ofstream(place + ".cu") << includes;
+  std::vector<std::string> argv = Argv(unit);
+  // The plain text, and of CUDA's headers what nvcc reads of them.
+  argv.insert(argv.end(), {"-D__CUDACC__", "-D__NVCC__", "-include",
+                           "cuda_runtime.h", "-include", NameOf(unit)});
+  for (const std::string& header : unit.headers) {
+    argv.insert(argv.end(), {"-include", header});
+  }
+  argv.insert(argv.end(), {"-x", "c++", "-E", "-dD", "-P", "headers.cu", "-o",
+                           "headers.ii"});
+  const Ended ended = workshop.Run(argv, workshop.Directory());
+  if (ended.exit_code != 0) return "";
+  std::ostringstream text;
+  text << std::ifstream(place + ".ii", std::ios::binary).rdbuf();
+  return text.str();
 }
 
 }  // namespace jaxkern

@@ -46,6 +46,12 @@ class HostCompiler {
   Ended Compile(const UnitFlags& unit, bool links,
                 const Workshop& workshop) const;
 
+  /// All that nvcc's view of headers holds, macros' definitions included.
+  /// `includes` are the directives that ask for them; "" if there is one that
+  /// is not found.
+  std::string HeadersText(const UnitFlags& unit, const std::string& includes,
+                          const Workshop& workshop) const;
+
   /// kernel.o, or kernel.cu if there is none, to kernel.so with `more` files.
   Ended Link(const UnitFlags& unit, bool compiled,
              const std::vector<std::string>& more,

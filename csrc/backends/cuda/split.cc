@@ -365,6 +365,11 @@ void Divider::Write() {
     division_.device += between;
     division_.host += between;
     at = item.end;
+    const size_t first = Next(tokens_, item.begin + 1);
+    if (item.kind == Item::Kind::kDirective && first < item.end &&
+        Spelling(tokens_[first]) == "include") {
+      division_.includes += Text(tokens_, item.begin, item.end) + "\n";
+    }
     if (IsFrame(item)) {
       division_.device += FrameText(item, false);
       division_.host += FrameText(item, true);

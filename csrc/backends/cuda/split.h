@@ -20,6 +20,7 @@ struct Division {
   std::string device, host;
   bool templates = false;  ///< which kernels there are, only the host's half
                            ///< knows
+  std::string includes;    ///< all #include directives, a line each
   /// Names of types and constants that the device's half does not have, since
   /// nothing there mentions them.
   std::set<std::string> left_out;

@@ -261,7 +261,23 @@ FastBuild SplitRoad::Compile(const std::string& text, const Division& division,
     if (ended.timed_out) return Done(std::move(ended));
     return Refuse("the compile worker died");
   }
+  if (!reply->ok && IsSure(*reply, division, unit, workshop)) {
+    Ended ended;
+    ended.exit_code = 1;
+    ended.output = reply->log;
+    return Done(std::move(ended));
+  }
   return Join(*reply, names, unit, first, workshop);
+}
+
+/// A name that neither the rest of the text nor any header contains.
+bool SplitRoad::IsSure(const NvrtcReply& reply, const Division& division,
+                       const UnitFlags& unit, const Workshop& workshop) const {
+  const std::string name = UndefinedName(reply.log);
+  if (name.empty() || HasWord(division.host, name)) return false;
+  const std::string headers =
+      host_->HeadersText(unit, division.includes, workshop);
+  return !headers.empty() && !HasWord(headers, name);
 }
 
 FastBuild SplitRoad::Join(const NvrtcReply& reply,

@@ -43,6 +43,9 @@ class SplitRoad {
   NvrtcRequest Request(const std::string& text, const UnitFlags& unit) const;
   FastBuild Compile(const std::string& text, const Division& division,
                     const UnitFlags& unit, const Workshop& workshop);
+  /// Whether nvcc would complain of the same.
+  bool IsSure(const NvrtcReply& reply, const Division& division,
+              const UnitFlags& unit, const Workshop& workshop) const;
   FastBuild Join(const NvrtcReply& reply, const std::vector<std::string>& names,
                  const UnitFlags& unit, bool compiled,
                  const Workshop& workshop) const;

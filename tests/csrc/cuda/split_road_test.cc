@@ -14,6 +14,7 @@
 #include "backends/toolchain.h"
 #include "check.h"
 #include "core/native.h"
+#include "torch_sample.h"
 #include "workshop.h"
 
 namespace {
@@ -286,42 +287,6 @@ extern "C" int launch(int* out, int n, cudaStream_t stream) {
 }
 
 const std::string kTorch = jaxkern::NativeDirectory() + "/torch";
-const char kTorchForm[] = R"(
-#include <torch/extension.h>
-#define CHECK_INPUT(x) TORCH_CHECK(x.is_cuda(), #x " must be on the GPU")
-template <typename scalar_t>
-__global__ void relu_kernel(const scalar_t* x, scalar_t* y, int64_t n) {
-  y[n] = x[n] > scalar_t(0) ? x[n] : scalar_t(0);
-}
-__global__ void first(torch::PackedTensorAccessor32<float, 2> x, float* y) {
-  *y = x[0][1];
-}
-torch::Tensor relu(torch::Tensor x) {
-  CHECK_INPUT(x);
-  auto y = torch::empty_like(x);
-  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "relu", ([&] {
-    relu_kernel<scalar_t><<<1, 64>>>(x.data_ptr<scalar_t>(),
-                                     y.data_ptr<scalar_t>(), x.numel());
-  }));
-  first<<<1, 1>>>(x.packed_accessor32<float, 2>(), y.data_ptr<float>());
-  return y;
-}
-PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("relu", &relu); }
-#include <jaxkern_torch/call.h>
-extern "C" int launch(int* out, int n, cudaStream_t stream) {
-  int64_t sizes[2] = {1, n};
-  auto* storage = new c10::detail::Storage;
-  storage->data = out;
-  storage->references = 1;
-  c10::detail::call.stream = stream;
-  auto x = torch::Tensor::Over(storage, torch::kFloat, {sizes, 2});
-  c10::detail::call.outputs[0] = {out, torch::kFloat, n, -1, nullptr};
-  c10::detail::call.output_count = 1;
-  c10::detail::call.open = true;
-  relu(x);
-  return 0;
-})";
-
 TEST(TorchsFormIsSplitAndDispatchedTypesAreInstances) {
   const FastBuild build =
       RunCandidate(kTorchForm, {"-I" + kTorch, "-DJAXKERN_TORCH_HEADERS=0x1"});
@@ -349,15 +314,35 @@ TEST(FlagsOfLibrariesAreLeftToNvcc) {
 }
 
 TEST(ErrorsAreLeftToNvcc) {
-  FastBuild build = RunCandidate("__global__ void k() {\n  undeclared = 1;\n}");
+  // The host may know it.
+  FastBuild build = RunCandidate("__global__ void k() {\n  getenv = 1;\n}");
   CHECK(!build.done);
   CHECK_EQ(build.road, "nvcc");
-  CHECK_HAS(build.reason, "kernel.cu(2): error: identifier \"undeclared\"");
+  CHECK_HAS(build.reason, "kernel.cu(2): error: identifier \"getenv\"");
   build = RunCandidate("__global__ void k() {}\n\nint f() { return no; }");
   CHECK(!build.done);
   CHECK_HAS(build.reason, "kernel.cu:3:");
   build = RunCandidate("__global__ void k() {}\nint f() { k<<<1, 1>>>(2); }");
   CHECK(!build.done);
+}
+
+TEST(ANameThatNothingDeclaresNeedsNoNvcc) {
+  const std::string kernel =
+      "#include <vector>\n__global__ void k() {\n  undeclared = 1;\n}\n";
+  TemporaryDirectory scratch;
+  const auto build = [&](const std::string& text, const char* place) {
+    const TestWorkshop workshop(scratch.path() + place);
+    return found->BuildFast(text, {}, workshop);
+  };
+  const FastBuild sure = build(kernel, "/sure");
+  CHECK(sure.done);
+  CHECK_EQ(sure.ended.exit_code, 1);
+  CHECK_HAS(sure.ended.output, "kernel.cu(3): error: identifier");
+  // A name that stands in the host's half, or in a header, may mean something.
+  CHECK(!build(kernel + "void f() { int undeclared = 2; }\n", "/host").done);
+  std::string vector = kernel;
+  vector.replace(vector.find("undeclared"), 10, "push_back");
+  CHECK(!build(vector, "/header").done);
 }
 
 TEST(ATemplateBombEndsAtTheDeadlineAndTheNextCandidateBuilds) {
