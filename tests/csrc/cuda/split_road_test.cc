@@ -329,7 +329,7 @@ TEST(ErrorsAreLeftToNvcc) {
 TEST(ANameThatNothingDeclaresNeedsNoNvcc) {
   const std::string kernel =
       "#include <vector>\n__global__ void k() {\n  undeclared = 1;\n}\n";
-  TemporaryDirectory scratch;
+  static TemporaryDirectory scratch;  // compile workers stay in there
   const auto build = [&](const std::string& text, const char* place) {
     const TestWorkshop workshop(scratch.path() + place);
     return found->BuildFast(text, {}, workshop);
