@@ -99,8 +99,10 @@ class Toolchain {
       const std::string& directory) const = 0;
 
   /// Builds `text` to kernel.so in the workshop's directory if there is a
-  /// faster road than Command() that certainly gives the same. Thread safe.
+  /// faster road than Command() with `flags` behind it that certainly gives the
+  /// same. Thread safe.
   virtual FastBuild BuildFast(const std::string& /*text*/,
+                              const std::vector<std::string>& /*flags*/,
                               const Workshop& /*workshop*/) const {
     return {};
   }

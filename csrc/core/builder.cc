@@ -330,12 +330,10 @@ Ended Builder::RunInSlot(const std::string& directory, const Unit& unit,
 /// Fills in by which road.
 Ended Builder::RunCompilers(const Place& place, const Unit& unit,
                             Build* build) const {
-  if (unit.flags.empty()) {
-    FastBuild fast = toolchain_->BuildFast(unit.text, place);
-    build->road = fast.road;
-    build->road_reason = CleanMessage(fast.reason, kReasonBytes);
-    if (fast.done) return std::move(fast.ended);
-  }
+  FastBuild fast = toolchain_->BuildFast(unit.text, unit.flags, place);
+  build->road = fast.road;
+  build->road_reason = CleanMessage(fast.reason, kReasonBytes);
+  if (fast.done) return std::move(fast.ended);
   const std::string& directory = place.Directory();
   std::ofstream(directory + "/" + toolchain_->SourceName(), std::ios::binary)
       << unit.text;

@@ -109,6 +109,19 @@ std::vector<std::string> SectionStrings(const std::string& object,
   return strings;
 }
 
+bool PutInSection(const std::string& section, const std::string& contents,
+                  std::string* object) {
+  const Sections sections(*object);
+  if (!sections.ok()) return false;
+  for (const Elf64_Shdr& one : sections.all()) {
+    if (sections.Name(one) != section || one.sh_type != SHT_PROGBITS) continue;
+    if (sections.Contents(one).size() < contents.size()) return false;
+    object->replace(one.sh_offset, contents.size(), contents);
+    return true;
+  }
+  return false;
+}
+
 std::string FatBinary(const std::string& cubin,
                       const std::string& architecture) {
   const uint64_t padded = (cubin.size() + 7) / 8 * 8;

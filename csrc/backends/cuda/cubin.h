@@ -18,6 +18,11 @@ std::optional<std::set<std::string>> DefinedSymbols(const std::string& object);
 std::vector<std::string> SectionStrings(const std::string& object,
                                         const std::string& section);
 
+/// Overwrites the beginning of that section of `object`; false if there is none
+/// or it has no room for `contents`.
+bool PutInSection(const std::string& section, const std::string& contents,
+                  std::string* object);
+
 /// A fat binary with the cubin alone, as `fatbinary --create` makes it for
 /// `architecture`, e.g. "90a".
 std::string FatBinary(const std::string& cubin,

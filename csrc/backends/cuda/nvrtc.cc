@@ -67,8 +67,9 @@ Nvrtc::Nvrtc(const std::string& directory) {
 }
 
 /// Making one costs a compilation, so that it must be known to come again.
-bool Nvrtc::UsesPrecompiled(const std::string& text) {
-  const std::string headers = Headers(text);
+bool Nvrtc::UsesPrecompiled(const NvrtcRequest& request) {
+  std::string headers = Headers(request.text);
+  for (const std::string& option : request.options) headers += "\n" + option;
   const bool full = seen_.size() >= kMostHeaders;
   if (full && seen_.count(headers) == 0) return false;
   return ++seen_[headers] >= 2;
@@ -76,7 +77,7 @@ bool Nvrtc::UsesPrecompiled(const std::string& text) {
 
 NvrtcReply Nvrtc::Compile(const NvrtcRequest& request) {
   std::vector<std::string> options = request.options;
-  if (UsesPrecompiled(request.text)) {
+  if (UsesPrecompiled(request)) {
     options.insert(options.end(), {"-pch", "-pch-dir=."});
   }
   Program program = nullptr;

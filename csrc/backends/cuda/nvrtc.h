@@ -21,11 +21,12 @@ class Nvrtc {
   NvrtcReply Compile(const NvrtcRequest& request);
 
  private:
-  bool UsesPrecompiled(const std::string& text);
+  bool UsesPrecompiled(const NvrtcRequest& request);
 
   void* library_ = nullptr;
   std::string error_;
-  std::map<std::string, int> seen_;  // how often, by the headers' text
+  std::map<std::string, int>
+      seen_;  // how often, by the headers' text and the options
 };
 
 /// The worker's main: serves requests on descriptor 3 until it is closed.

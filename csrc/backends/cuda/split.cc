@@ -34,8 +34,8 @@ bool StartsWith(const std::string& text, const std::string& start) {
 
 class Divider {
  public:
-  explicit Divider(const std::string& source)
-      : tokens_(Lex(source)), found_(FindItems(tokens_)) {
+  Divider(const std::string& source, const std::set<std::string>& wanted)
+      : tokens_(Lex(source)), found_(FindItems(tokens_)), wanted_(wanted) {
     division_.obstacle = found_.obstacle;
   }
 
@@ -73,6 +73,10 @@ class Divider {
   /// What the device's half has whether or not something there mentions it.
   /// Kernels' template arguments, only the host may mention.
   bool IsRoot(const Item& item) const {
+    const bool wanted =
+        std::any_of(item.names.begin(), item.names.end(),
+                    [&](const auto& name) { return wanted_.count(name) != 0; });
+    if (wanted && !IsHosts(item)) return true;
     if (item.kind != Item::Kind::kType) return item.IsDevice();
     if (item.Has("enum")) return true;
     return Mentions(tokens_, item.begin, item.end, found_.macros)
@@ -102,10 +106,10 @@ class Divider {
   void WriteHost(const Item& item);
   void WriteDevice(const Item& item);
   std::string FrameText(const Item& item, bool host) const;
-  void RewriteLaunches(Tokens* tokens);
 
   const Tokens tokens_;
   const Items found_;
+  const std::set<std::string>& wanted_;
   Tokens host_tokens_;
   std::multimap<std::string, size_t> by_name_;
   std::vector<bool> on_device_, on_host_;
@@ -279,25 +283,6 @@ void Divider::CheckLaunches() {
   }
 }
 
-/// k<<<c>>>(a) becomes (Configure(c) ? (void)0 : (void)k(a)), as nvcc has it.
-void Divider::RewriteLaunches(Tokens* tokens) {
-  for (size_t i = 0; i < tokens->size(); ++i) {
-    if ((*tokens)[i].text != "<<<") continue;
-    const Launch launch = FindLaunch(*tokens, i);
-    if (launch.callee == kNone) return Obstacle("a launch that is not clear");
-    const std::string text =
-        "(::jaxkern_split::Configure(" + Text(*tokens, i + 1, launch.close) +
-        ") ? (void)0 : (void)" + Text(*tokens, launch.callee, i) +
-        Lines(Text(*tokens, launch.close, launch.open), (*tokens)[i].directive);
-    for (size_t j = launch.callee; j < launch.open; ++j) {
-      (*tokens)[j].text.clear();
-    }
-    (*tokens)[launch.callee].text = text;
-    (*tokens)[launch.end].text += ")";
-    i = launch.open;
-  }
-}
-
 std::string Blank(const std::string& text) { return Lines(text, false); }
 
 std::string Divider::FrameText(const Item& item, bool host) const {
@@ -371,7 +356,7 @@ void Divider::WriteHost(const Item& item) {
 
 void Divider::Write() {
   host_tokens_ = tokens_;
-  RewriteLaunches(&host_tokens_);
+  Obstacle(RewriteLaunches(&host_tokens_));
   size_t at = 0;
   for (size_t i = 0; i < found_.items.size(); ++i) {
     const Item& item = found_.items[i];
@@ -380,12 +365,20 @@ void Divider::Write() {
     division_.device += between;
     division_.host += between;
     at = item.end;
+    const size_t first = Next(tokens_, item.begin + 1);
+    if (item.kind == Item::Kind::kDirective && first < item.end &&
+        Spelling(tokens_[first]) == "include") {
+      division_.includes += Text(tokens_, item.begin, item.end) + "\n";
+    }
     if (IsFrame(item)) {
       division_.device += FrameText(item, false);
       division_.host += FrameText(item, true);
       continue;
     }
     on_device_[i] ? WriteDevice(item) : void(division_.device += blank);
+    if (!on_device_[i] && !IsHosts(item)) {
+      division_.left_out.insert(item.names.begin(), item.names.end());
+    }
     on_host_[i] ? WriteHost(item) : void(division_.host += blank);
   }
   division_.device += Text(tokens_, at, tokens_.size());
@@ -394,6 +387,9 @@ void Divider::Write() {
 
 }  // namespace
 
-Division Divide(const std::string& source) { return Divider(source).Divide(); }
+Division Divide(const std::string& source,
+                const std::set<std::string>& wanted) {
+  return Divider(source, wanted).Divide();
+}
 
 }  // namespace jaxkern

@@ -10,6 +10,7 @@
 #ifndef JAXKERN_BACKENDS_CUDA_SPLIT_H_
 #define JAXKERN_BACKENDS_CUDA_SPLIT_H_
 
+#include <set>
 #include <string>
 
 namespace jaxkern {
@@ -19,9 +20,15 @@ struct Division {
   std::string device, host;
   bool templates = false;  ///< which kernels there are, only the host's half
                            ///< knows
+  std::string includes;    ///< all #include directives, a line each
+  /// Names of types and constants that the device's half does not have, since
+  /// nothing there mentions them.
+  std::set<std::string> left_out;
 };
 
-Division Divide(const std::string& source);
+/// The device's half has what bears one of the names in `wanted`, too.
+Division Divide(const std::string& source,
+                const std::set<std::string>& wanted = {});
 
 }  // namespace jaxkern
 

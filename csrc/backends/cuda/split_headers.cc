@@ -31,9 +31,8 @@ constexpr std::array<const char*, 10> kDevice = {
     "cuda/barrier",
     "sm_30_intrinsics.h"};
 
-constexpr std::array<const char*, 6> kBoth = {
-    "mma.h",       "cuda.h",     "cuda_fp16.h",
-    "cuda_bf16.h", "cuda_fp8.h", "math_constants.h"};
+constexpr std::array<const char*, 5> kBoth = {
+    "mma.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "math_constants.h"};
 
 /// C's and a few of C++'s, of which NVRTC gets our version
 /// (include_split/device).
@@ -44,13 +43,13 @@ constexpr std::array<const char*, 24> kC = {
     "stdbool.h", "time.h",  "ctime",    "algorithm", "utility",  "inttypes.h"};
 
 /// C++'s: what device code takes from them, NVRTC does not find.
-constexpr std::array<const char*, 28> kHost = {
-    "unistd.h", "cerrno",      "errno.h",    "cstdarg",          "array",
-    "atomic",   "chrono",      "functional", "initializer_list", "iomanip",
-    "iostream", "limits",      "map",        "memory",           "mutex",
-    "new",      "numeric",     "optional",   "random",           "set",
-    "sstream",  "stdexcept",   "string",     "string_view",      "thread",
-    "tuple",    "type_traits", "vector"};
+constexpr std::array<const char*, 29> kHost = {
+    "cuda.h",  "unistd.h", "cerrno",      "errno.h",    "cstdarg",
+    "array",   "atomic",   "chrono",      "functional", "initializer_list",
+    "iomanip", "iostream", "limits",      "map",        "memory",
+    "mutex",   "new",      "numeric",     "optional",   "random",
+    "set",     "sstream",  "stdexcept",   "string",     "string_view",
+    "thread",  "tuple",    "type_traits", "vector"};
 
 }  // namespace
 
@@ -62,6 +61,11 @@ HeaderUse UseOfHeader(const std::string& name) {
   for (const char* part : {"block/", "warp/", "thread/", "cub.cuh"}) {
     if (name.rfind(cub + part, 0) == 0) return {true, true, false};
   }
+  // In torch's form; else they are not found, and nvcc says so.
+  for (const char* part : {"torch/", "ATen/", "c10/", "pybind11/"}) {
+    if (name.rfind(part, 0) == 0) return {true, true, true};
+  }
+  if (name == "jaxkern_torch/call.h") return {true, false, true};
   const bool host = IsOneOf(name, kHost) || name == "unordered_map" ||
                     name == "unordered_set";
   return {host, false, host};

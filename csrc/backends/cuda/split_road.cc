@@ -2,18 +2,19 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "backends/cuda/cubin.h"
 #include "backends/cuda/search.h"
+#include "backends/cuda/split_log.h"
+#include "core/lexer.h"
 #include "core/native.h"
 #include "core/sandbox.h"
 #include "core/sha256.h"
 
 namespace jaxkern {
 namespace {
-
-constexpr char kHeader[] = "jaxkern_split.h";
 
 std::string ReadFile(const std::string& path) {
   std::ostringstream contents;
@@ -81,12 +82,27 @@ FastBuild Done(Ended ended) {
   return build;
 }
 
-/// "what: the first error in a compiler's output".
-std::string Because(const std::string& what, const std::string& output) {
-  const size_t error = output.find("error");
-  if (error == std::string::npos) return what;
-  const size_t begin = output.rfind('\n', error) + 1;
-  return what + ": " + output.substr(begin, output.find('\n', error) - begin);
+std::vector<std::string> NameExpressions(
+    const std::vector<std::string>& symbols) {
+  std::vector<std::string> expressions;
+  for (const std::string& symbol : symbols) {
+    const std::string expression = NameExpression(symbol);
+    if (!expression.empty()) expressions.push_back(expression);
+  }
+  return expressions;
+}
+
+/// With what the expressions mention and the device's half has not.
+std::string DeviceHalf(const std::string& text, const Division& division,
+                       const std::vector<std::string>& expressions) {
+  std::set<std::string> words;
+  for (const std::string& expression : expressions) {
+    for (const Token& token : Lex(expression)) {
+      if (token.kind != Token::Kind::kIdentifier) continue;
+      if (division.left_out.count(token.text) != 0) words.insert(token.text);
+    }
+  }
+  return words.empty() ? division.device : Divide(text, words).device;
 }
 
 std::string Assembler() {
@@ -103,22 +119,25 @@ std::string Assembler() {
 
 SplitRoad::SplitRoad(const Nvcc& nvcc, const std::string& architecture,
                      const std::vector<std::string>& libraries)
-    : nvcc_(nvcc), architecture_(architecture), libraries_(libraries) {
-  host_ = OnPath("g++");
+    : nvcc_(nvcc), architecture_(architecture) {
+  const std::string compiler = OnPath("g++");
   nvrtc_ = FindNvrtc(nvcc);
   includes_ = FindIncludes(nvcc);
   headers_ = NativeDirectory() + "/include_split";
+  torch_ = NativeDirectory() + "/torch";
   const std::string program = NativeDirectory() + "/bin/jaxkern-nvrtc";
   if (IsLeftOut("split")) {
     missing_ = "JAXKERN_WITHOUT";
   } else if (nvrtc_.empty()) {
     missing_ = "there is no NVRTC " + nvcc.version + " beside nvcc";
-  } else if (includes_.empty() || host_.empty() || !IsExecutable(program)) {
+  } else if (includes_.empty() || compiler.empty() || !IsExecutable(program)) {
     missing_ = "headers, g++ or jaxkern-nvrtc are missing";
   } else {
-    std::vector<std::string> arguments = {nvrtc_, headers_};
+    std::vector<std::string> arguments = {nvrtc_, headers_, torch_};
     arguments.insert(arguments.end(), includes_.begin(), includes_.end());
     pool_ = std::make_unique<NvrtcPool>(program, arguments);
+    host_ = std::make_unique<HostCompiler>(compiler, headers_ + "/host",
+                                           includes_, torch_, libraries);
   }
 }
 
@@ -128,23 +147,14 @@ std::string SplitRoad::Fingerprint() const {
   for (const std::string& library : Glob(nvrtc_ + "/libnvrtc*.so.*")) {
     print += " " + std::to_string(std::filesystem::file_size(library));
   }
-  for (const std::string& option : Request("").options) print += "\n" + option;
-  for (const std::string& flag : HostFlags()) print += "\n" + flag;
+  for (const std::string& option : Request("", {}).options)
+    print += "\n" + option;
+  for (const std::string& flag : host_->Flags()) print += "\n" + flag;
   return print;
 }
 
-std::vector<std::string> SplitRoad::HostFlags() const {
-  std::vector<std::string> flags = {
-      "-std=c++17",     "-O1",
-      "-fPIC",          "-w",
-      "-fmax-errors=1", "-I" + headers_ + "/host"};
-  for (const std::string& directory : includes_) {
-    flags.insert(flags.end(), {"-isystem", directory});
-  }
-  return flags;
-}
-
-NvrtcRequest SplitRoad::Request(const std::string& text) const {
+NvrtcRequest SplitRoad::Request(const std::string& text,
+                                const UnitFlags& unit) const {
   NvrtcRequest request;
   request.text = text;
   request.options = {"--gpu-architecture=sm_" + architecture_,
@@ -156,52 +166,40 @@ NvrtcRequest SplitRoad::Request(const std::string& text) const {
   for (const std::string& directory : includes_) {
     request.options.push_back("-I" + directory);
   }
+  if (unit.torch) request.options.push_back("-I" + torch_);
+  if (unit.half) request.options.emplace_back("-DJAXKERN_TORCH_HALF");
   return request;
-}
-
-bool SplitRoad::MakeHeader(const Workshop& workshop, std::string* reason) {
-  precompiled_ = workshop.KeptDirectory();
-  if (precompiled_.empty() ||
-      !WriteFile(precompiled_ + "/" + kHeader,
-                 ReadFile(headers_ + "/host/" + kHeader))) {
-    *reason = "no scratch directory";
-    return false;
-  }
-  std::vector<std::string> argv = {host_};
-  for (const std::string& flag : HostFlags()) argv.push_back(flag);
-  argv.insert(argv.end(), {"-x", "c++-header", kHeader, "-o",
-                           std::string(kHeader) + ".gch"});
-  const Ended ended = workshop.Run(argv, precompiled_);
-  *reason = Because("the host's header does not compile", ended.output);
-  return ended.exit_code == 0;
 }
 
 /// What nvcc's own tool makes of a cubin is the measure.
 bool SplitRoad::TryContainer(const Workshop& workshop, std::string* reason) {
-  NvrtcPool::Compilation compilation =
-      pool_->Start(Request("__global__ void jaxkern_trial() {}\n"), workshop);
+  const std::string directory = workshop.KeptDirectory();
+  *reason = "no scratch directory";
+  if (directory.empty()) return false;
+  NvrtcPool::Compilation compilation = pool_->Start(
+      Request("__global__ void jaxkern_trial() {}\n", {}), workshop);
   const auto reply = compilation.Wait(workshop);
   *reason = "NVRTC does not answer";
   if (!reply) return false;
   *reason = Because("NVRTC does not work", reply->log);
   if (!reply->ok) return false;
-  WriteFile(precompiled_ + "/trial.cubin", reply->cubin);
+  WriteFile(directory + "/trial.cubin", reply->cubin);
   const std::string tool =
       nvcc_.path.substr(0, nvcc_.path.rfind('/')) + "/fatbinary";
   const Ended ended = workshop.Run(
       {IsExecutable(tool) ? tool : nvcc_.top + "/bin/fatbinary",
        "--create=trial.fatbin", "-64",
        "--image3=kind=elf,sm=" + architecture_ + ",file=trial.cubin"},
-      precompiled_);
+      directory);
   *reason = "fatbinary makes another container";
-  return ended.exit_code == 0 && ReadFile(precompiled_ + "/trial.fatbin") ==
+  return ended.exit_code == 0 && ReadFile(directory + "/trial.fatbin") ==
                                      FatBinary(reply->cubin, architecture_);
 }
 
 bool SplitRoad::Prepare(const Workshop& workshop, std::string* reason) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!prepared_ && broken_.empty()) {
-    prepared_ = MakeHeader(workshop, reason) && TryContainer(workshop, reason);
+    prepared_ = TryContainer(workshop, reason);
     // Who was in a hurry says nothing about the next one.
     const bool late = std::chrono::steady_clock::now() >= workshop.Deadline();
     if (!prepared_ && !late) broken_ = *reason;
@@ -211,39 +209,50 @@ bool SplitRoad::Prepare(const Workshop& workshop, std::string* reason) {
   return prepared_;
 }
 
-FastBuild SplitRoad::Build(const std::string& text, const Workshop& workshop) {
+FastBuild SplitRoad::Build(const std::string& text,
+                           const std::vector<std::string>& flags,
+                           const Workshop& workshop) {
   if (!missing_.empty()) return Refuse(missing_);
+  const UnitFlags unit = ReadUnitFlags(flags, torch_);
+  if (!unit.obstacle.empty()) return Refuse(unit.obstacle);
   const Division division = Divide(text);
   if (!division.obstacle.empty()) return Refuse(division.obstacle);
   std::string reason;
-  if (!Prepare(workshop, &reason)) return Refuse(reason);
-  return Compile(division, workshop);
+  if (!Prepare(workshop, &reason) || !host_->Prepare(unit, workshop, &reason)) {
+    return Refuse(reason);
+  }
+  return Compile(text, division, unit, workshop);
 }
 
-FastBuild SplitRoad::Compile(const Division& division,
-                             const Workshop& workshop) {
+/// Which instances of templates there are, the host's object says; it is linked
+/// while NVRTC works on them.
+FastBuild SplitRoad::Compile(const std::string& text, const Division& division,
+                             const UnitFlags& unit, const Workshop& workshop) {
   const std::string& directory = workshop.Directory();
-  NvrtcRequest request = Request(division.device);
+  const bool first = division.templates;  // the host's half must come first
   NvrtcPool::Compilation device;
-  if (!division.templates) device = pool_->Start(request, workshop);
+  if (!first) device = pool_->Start(Request(division.device, unit), workshop);
   WriteFile(directory + "/kernel.cu", division.host);
-  std::vector<std::string> argv = {host_};
-  for (const std::string& flag : HostFlags()) argv.push_back(flag);
-  argv.insert(argv.end(), {"-I" + precompiled_, "-include", kHeader, "-x",
-                           "c++", "-c", "kernel.cu", "-o", "kernel.o"});
-  Ended host = workshop.Run(argv, directory);
+  Ended host = host_->Compile(unit, /*links=*/!first, workshop);
   if (host.timed_out || host.cancelled) return Done(std::move(host));
   if (host.exit_code != 0) {
     return Refuse(Because("the host's half", host.output));
   }
   const std::vector<std::string> names =
-      SectionStrings(ReadFile(directory + "/kernel.o"), "jaxkern_split_names");
-  if (division.templates) {
-    for (const std::string& name : names) {
-      const std::string expression = NameExpression(name);
-      if (!expression.empty()) request.names.push_back(expression);
-    }
+      SectionStrings(ReadFile(directory + (first ? "/kernel.o" : "/kernel.so")),
+                     "jaxkern_split_names");
+  if (first) {
+    const std::vector<std::string> expressions = NameExpressions(names);
+    // What only the instances' arguments mention, the device needs, too.
+    NvrtcRequest request =
+        Request(DeviceHalf(text, division, expressions), unit);
+    request.names = expressions;
     device = pool_->Start(request, workshop);
+    host = host_->Link(unit, /*compiled=*/true, {}, workshop);
+    if (host.timed_out || host.cancelled) return Done(std::move(host));
+    if (host.exit_code != 0) {
+      return Refuse(Because("the host's half", host.output));
+    }
   }
   const auto reply = device.Wait(workshop);
   if (!reply) {
@@ -252,11 +261,28 @@ FastBuild SplitRoad::Compile(const Division& division,
     if (ended.timed_out) return Done(std::move(ended));
     return Refuse("the compile worker died");
   }
-  return Join(*reply, names, workshop);
+  if (!reply->ok && IsSure(*reply, division, unit, workshop)) {
+    Ended ended;
+    ended.exit_code = 1;
+    ended.output = reply->log;
+    return Done(std::move(ended));
+  }
+  return Join(*reply, names, unit, first, workshop);
+}
+
+/// A name that neither the rest of the text nor any header contains.
+bool SplitRoad::IsSure(const NvrtcReply& reply, const Division& division,
+                       const UnitFlags& unit, const Workshop& workshop) const {
+  const std::string name = UndefinedName(reply.log);
+  if (name.empty() || HasWord(division.host, name)) return false;
+  const std::string headers =
+      host_->HeadersText(unit, division.includes, workshop);
+  return !headers.empty() && !HasWord(headers, name);
 }
 
 FastBuild SplitRoad::Join(const NvrtcReply& reply,
                           const std::vector<std::string>& names,
+                          const UnitFlags& unit, bool compiled,
                           const Workshop& workshop) const {
   if (!reply.ok) return Refuse(Because("the device's half", reply.log));
   const auto symbols = DefinedSymbols(reply.cubin);
@@ -265,20 +291,18 @@ FastBuild SplitRoad::Join(const NvrtcReply& reply,
       return Refuse("the device's half lacks " + name);
     }
   }
-  const std::string& directory = workshop.Directory();
-  WriteFile(directory + "/kernel.fatbin",
-            FatBinary(reply.cubin, architecture_));
-  WriteFile(directory + "/kernel.s", Assembler());
-  std::vector<std::string> argv = {host_,
-                                   "-shared",
-                                   "-Wl,-z,start-stop-visibility=hidden",
-                                   "-Wl,--no-undefined",
-                                   "-o",
-                                   "kernel.so",
-                                   "kernel.o",
-                                   "kernel.s"};
-  argv.insert(argv.end(), libraries_.begin(), libraries_.end());
-  Ended ended = workshop.Run(argv, directory);
+  const std::string library = workshop.Directory() + "/kernel.so";
+  const std::string binary = FatBinary(reply.cubin, architecture_);
+  std::string contents = ReadFile(library);
+  Ended ended;
+  ended.exit_code = 0;
+  if (PutInSection(".nv_fatbin", binary, &contents)) {
+    if (!WriteFile(library, contents)) return Refuse("no room for the library");
+  } else {
+    WriteFile(workshop.Directory() + "/kernel.fatbin", binary);
+    WriteFile(workshop.Directory() + "/kernel.s", Assembler());
+    ended = host_->Link(unit, compiled, {"kernel.s"}, workshop);
+  }
   if (!ended.timed_out && !ended.cancelled && ended.exit_code != 0) {
     return Refuse(Because("the halves do not fit", ended.output));
   }

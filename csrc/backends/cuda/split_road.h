@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cuda/host_compiler.h"
 #include "backends/cuda/nvcc.h"
 #include "backends/cuda/nvrtc_pool.h"
 #include "backends/cuda/split.h"
@@ -28,35 +29,40 @@ class SplitRoad {
   /// What decides what is built here, besides the source.
   std::string Fingerprint() const;
 
-  FastBuild Build(const std::string& text, const Workshop& workshop);
+  /// `flags` are the unit's own.
+  FastBuild Build(const std::string& text,
+                  const std::vector<std::string>& flags,
+                  const Workshop& workshop);
 
  private:
-  /// What is made when the first candidate comes: the host's header,
-  /// precompiled, and a trial of the container for cubins. False: no road.
+  /// A trial of the container for cubins, when the first candidate comes.
+  /// False: no road.
   bool Prepare(const Workshop& workshop, std::string* reason);
-  bool MakeHeader(const Workshop& workshop, std::string* reason);
   bool TryContainer(const Workshop& workshop, std::string* reason);
 
-  std::vector<std::string> HostFlags() const;
-  NvrtcRequest Request(const std::string& text) const;
-  FastBuild Compile(const Division& division, const Workshop& workshop);
+  NvrtcRequest Request(const std::string& text, const UnitFlags& unit) const;
+  FastBuild Compile(const std::string& text, const Division& division,
+                    const UnitFlags& unit, const Workshop& workshop);
+  /// Whether nvcc would complain of the same.
+  bool IsSure(const NvrtcReply& reply, const Division& division,
+              const UnitFlags& unit, const Workshop& workshop) const;
   FastBuild Join(const NvrtcReply& reply, const std::vector<std::string>& names,
+                 const UnitFlags& unit, bool compiled,
                  const Workshop& workshop) const;
 
   const Nvcc nvcc_;
   const std::string architecture_;
-  const std::vector<std::string> libraries_;
   std::string missing_;
   std::string nvrtc_;    // the directory of libnvrtc
   std::string headers_;  // ours: host/ and device/
-  std::string host_;     // the compiler
+  std::string torch_;    // ours, in torch's place
   std::vector<std::string> includes_;
+  std::unique_ptr<HostCompiler> host_;
   std::unique_ptr<NvrtcPool> pool_;
 
   std::mutex mutex_;
   bool prepared_ = false;
-  std::string broken_;       // why Prepare failed for good
-  std::string precompiled_;  // the directory with the host's header
+  std::string broken_;  // why Prepare failed for good
 };
 
 }  // namespace jaxkern

@@ -115,6 +115,25 @@ Stub MakeStub(const Tokens& tokens, const Item& kernel) {
                   "jaxkern_split_self, jaxkern_split_arguments); }"};
 }
 
+std::string RewriteLaunches(Tokens* tokens) {
+  for (size_t i = 0; i < tokens->size(); ++i) {
+    if ((*tokens)[i].text != "<<<") continue;
+    const Launch launch = FindLaunch(*tokens, i);
+    if (launch.callee == kNone) return "a launch that is not clear";
+    const std::string text =
+        "(::jaxkern_split::Configure(" + Text(*tokens, i + 1, launch.close) +
+        ") ? (void)0 : (void)" + Text(*tokens, launch.callee, i) +
+        Lines(Text(*tokens, launch.close, launch.open), (*tokens)[i].directive);
+    for (size_t j = launch.callee; j < launch.open; ++j) {
+      (*tokens)[j].text.clear();
+    }
+    (*tokens)[launch.callee].text = text;
+    (*tokens)[launch.end].text += ")";
+    i = launch.open;
+  }
+  return "";
+}
+
 void BlankMembers(const std::multimap<std::string, Macro>& macros,
                   const Item& type, const Tokens& tokens, Tokens* written) {
   size_t open = type.after_template;

@@ -17,6 +17,10 @@ struct Stub {
 /// its arguments, and by which the kernel's symbol is known.
 Stub MakeStub(const Tokens& tokens, const Item& kernel);
 
+/// k<<<c>>>(a) becomes (Configure(c) ? (void)0 : (void)k(a)), as nvcc has it.
+/// The obstacle, or "".
+std::string RewriteLaunches(Tokens* tokens);
+
 /// Takes the bodies of members that only the device has out of a class, which
 /// is `tokens` as they came, in what is `written` of them: the host neither
 /// understands nor calls them.

@@ -87,8 +87,9 @@ class CudaToolchain final : public Toolchain {
 
   /// Line numbers in kernels are nvcc's alone.
   FastBuild BuildFast(const std::string& text,
+                      const std::vector<std::string>& flags,
                       const Workshop& workshop) const override {
-    if (!lines_) return split_->Build(text, workshop);
+    if (!lines_) return split_->Build(text, flags, workshop);
     FastBuild build;
     build.road = "nvcc";
     return build;

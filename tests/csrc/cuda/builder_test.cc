@@ -120,11 +120,15 @@ TEST(NvccsStepsRunInTheSandbox) {
   CHECK(build.resources.registers > 8);
 }
 
-TEST(ErrorsAreNvccs) {
+TEST(ErrorsAreNvccsUnlessTheyAreSure) {
+  const Build syntax =
+      bench().Make("__global__ void k() {\n  int = 1;\n}\n" + kSource);
+  CHECK(syntax.status == Status::kCompileError);
+  CHECK_EQ(syntax.road, "nvcc");
   const Build build =
       bench().Make("__global__ void k() {\n  undeclared = 1;\n}\n" + kSource);
   CHECK(build.status == Status::kCompileError);
-  CHECK_EQ(build.road, "nvcc");
+  CHECK_EQ(build.road, "split");
   CHECK_HAS(build.log, "kernel.cu(2): error: identifier \"undeclared\"");
 }
 

@@ -11,6 +11,7 @@ namespace {
 using jaxkern::DefinedSymbols;
 using jaxkern::FatBinary;
 using jaxkern::NameExpression;
+using jaxkern::PutInSection;
 using jaxkern::SectionStrings;
 
 std::string ReadFile(const std::string& path) {
@@ -32,6 +33,18 @@ TEST(SymbolsAndStringsOfAnObject) {
   CHECK_EQ(names.size(), 2u);
   CHECK_EQ(names[1], "two");
   CHECK(SectionStrings(self, "nowhere").empty());
+}
+
+TEST(ASectionTakesWhatItHasRoomFor) {
+  std::string self = ReadFile("/proc/self/exe");
+  const std::string before = self;
+  CHECK(!PutInSection("jaxkern_test_names", std::string(9, 'x'), &self));
+  CHECK(!PutInSection("nowhere", "x", &self));
+  CHECK(self == before);
+  CHECK(PutInSection("jaxkern_test_names", "six", &self));
+  CHECK_EQ(self.size(), before.size());
+  const auto names = SectionStrings(self, "jaxkern_test_names");
+  CHECK_EQ(names[0], "six");
 }
 
 TEST(WhatIsNoObjectHasNoSymbols) {

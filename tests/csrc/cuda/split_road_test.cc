@@ -13,6 +13,8 @@
 #include "backends/cuda/cubin.h"
 #include "backends/toolchain.h"
 #include "check.h"
+#include "core/native.h"
+#include "torch_sample.h"
 #include "workshop.h"
 
 namespace {
@@ -119,12 +121,13 @@ using jaxkern::testing::TestWorkshop;
 std::unique_ptr<Toolchain> found;
 
 /// Builds, loads and calls `launch(int*, 7, stream 5)`.
-FastBuild RunCandidate(const std::string& source) {
+FastBuild RunCandidate(const std::string& source,
+                       const std::vector<std::string>& flags = {}) {
   static TemporaryDirectory scratch;
   static int number = 0;
   const TestWorkshop workshop(scratch.path() + "/" + std::to_string(++number));
   runtime = {};
-  FastBuild build = found->BuildFast(source, workshop);
+  FastBuild build = found->BuildFast(source, flags, workshop);
   if (!build.done) return build;
   CHECK_EQ(build.ended.exit_code, 0);
   void* library =
@@ -256,16 +259,90 @@ extern "C" int launch(int* out, int n, cudaStream_t stream) {
   CHECK_EQ(runtime.calls.at(0).kernel, "_Z1kPiPK6__halfl");
 }
 
+TEST(TheDeviceGetsWhatOnlyInstancesArgumentsMention) {
+  const FastBuild build = RunCandidate(R"(
+constexpr int kBase = 3;
+template <int N> struct Constant { static constexpr int value = N + kBase; };
+template <typename C> __global__ void k(int* out) { *out = C::value; }
+extern "C" int launch(int* out, int n, cudaStream_t stream) {
+  k<Constant<4>><<<1, 1, 0, stream>>>(out);
+  return cudaGetLastError();
+})");
+  CheckSplit(build);
+  CHECK_EQ(runtime.calls.at(0).kernel, "_Z1kI8ConstantILi4EEEvPi");
+}
+
+TEST(ACubinThatIsTooLargeForItsRoomIsLinked) {
+  const FastBuild build = RunCandidate(R"(
+__device__ int table[1 << 14] = {1};
+__global__ void k(int* out, int n) { *out = table[n]; }
+extern "C" int launch(int* out, int n, cudaStream_t stream) {
+  k<<<1, 1, 0, stream>>>(out, n);
+  return cudaGetLastError();
+})");
+  CheckSplit(build);
+  CHECK(runtime.binary.size() > (1u << 16));
+  const auto symbols = jaxkern::DefinedSymbols(runtime.binary.substr(16 + 64));
+  CHECK(symbols.has_value() && symbols->count("_Z1kPii") == 1);
+}
+
+const std::string kTorch = jaxkern::NativeDirectory() + "/torch";
+TEST(TorchsFormIsSplitAndDispatchedTypesAreInstances) {
+  const FastBuild build =
+      RunCandidate(kTorchForm, {"-I" + kTorch, "-DJAXKERN_TORCH_HEADERS=0x1"});
+  CheckSplit(build);
+  CHECK_EQ(runtime.kernels.size(), 3u);
+  CHECK_EQ(runtime.calls.size(), 2u);
+  CHECK_EQ(runtime.calls[0].kernel, "_Z11relu_kernelIfEvPKT_PS0_l");
+  CHECK_HAS(runtime.calls[1].kernel, "GenericPackedTensorAccessor");
+}
+
+TEST(TorchsHalfIsTheSameTypeInBothHalves) {
+  std::string text = kTorchForm;
+  const std::string macro = "AT_DISPATCH_FLOATING_TYPES";
+  text.insert(text.find(macro) + macro.size(), "_AND_HALF");
+  const FastBuild build = RunCandidate(
+      text, {"-I" + kTorch, "-DJAXKERN_TORCH_HALF", "-include", "string"});
+  CheckSplit(build);
+  CHECK_EQ(runtime.kernels.size(), 4u);
+}
+
+TEST(FlagsOfLibrariesAreLeftToNvcc) {
+  const FastBuild build = RunCandidate(kPlain, {"-L/usr/lib", "-l:libx.so"});
+  CHECK(!build.done);
+  CHECK_EQ(build.reason, "it is linked with libraries");
+}
+
 TEST(ErrorsAreLeftToNvcc) {
-  FastBuild build = RunCandidate("__global__ void k() {\n  undeclared = 1;\n}");
+  // The host may know it.
+  FastBuild build = RunCandidate("__global__ void k() {\n  getenv = 1;\n}");
   CHECK(!build.done);
   CHECK_EQ(build.road, "nvcc");
-  CHECK_HAS(build.reason, "kernel.cu(2): error: identifier \"undeclared\"");
+  CHECK_HAS(build.reason, "kernel.cu(2): error: identifier \"getenv\"");
   build = RunCandidate("__global__ void k() {}\n\nint f() { return no; }");
   CHECK(!build.done);
   CHECK_HAS(build.reason, "kernel.cu:3:");
   build = RunCandidate("__global__ void k() {}\nint f() { k<<<1, 1>>>(2); }");
   CHECK(!build.done);
+}
+
+TEST(ANameThatNothingDeclaresNeedsNoNvcc) {
+  const std::string kernel =
+      "#include <vector>\n__global__ void k() {\n  undeclared = 1;\n}\n";
+  static TemporaryDirectory scratch;  // compile workers stay in there
+  const auto build = [&](const std::string& text, const char* place) {
+    const TestWorkshop workshop(scratch.path() + place);
+    return found->BuildFast(text, {}, workshop);
+  };
+  const FastBuild sure = build(kernel, "/sure");
+  CHECK(sure.done);
+  CHECK_EQ(sure.ended.exit_code, 1);
+  CHECK_HAS(sure.ended.output, "kernel.cu(3): error: identifier");
+  // A name that stands in the host's half, or in a header, may mean something.
+  CHECK(!build(kernel + "void f() { int undeclared = 2; }\n", "/host").done);
+  std::string vector = kernel;
+  vector.replace(vector.find("undeclared"), 10, "push_back");
+  CHECK(!build(vector, "/header").done);
 }
 
 TEST(ATemplateBombEndsAtTheDeadlineAndTheNextCandidateBuilds) {
@@ -280,7 +357,7 @@ template <int M> struct Bomb<0, M> { static constexpr long long value = M; };
 __global__ void k(long long* x) { *x = Bomb<25, 0>::value; }
 int launch(long long* x) { k<<<1, 1>>>(x); return 0; }
 )",
-                                           hurried);
+                                           {}, hurried);
   CHECK(build.done);
   CHECK(build.ended.timed_out);
   CheckSplit(RunCandidate(kPlain));

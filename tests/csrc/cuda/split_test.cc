@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "backends/cuda/split_log.h"
 #include "check.h"
 
 namespace {
@@ -207,6 +208,30 @@ TEST(CommentsAndStringsAreNoCode) {
              "const char* text = \"k<<<1, 1>>>(x); }\";\n" + kLaunch);
   CHECK_EQ(division.obstacle, "");
   CHECK_HAS(division.host, "\"k<<<1, 1>>>(x); }\"");
+}
+
+TEST(OnlyTheFirstComplaintOfAnUnknownNameNamesIt) {
+  using jaxkern::UndefinedName;
+  const std::string first =
+      "kernel.cu(2): error: identifier \"foo\" is undefined\n\n";
+  CHECK_EQ(UndefinedName(first + "kernel.cu(3): error: expected a \";\"\n"),
+           "foo");
+  CHECK_EQ(UndefinedName("kernel.cu(1): error: expected a \";\"\n" + first),
+           "");
+  CHECK_EQ(UndefinedName("a.h(2): error: identifier \"foo\" is undefined\n"),
+           "");
+  CHECK_EQ(
+      UndefinedName("kernel.cu(2): error: identifier \"__f\" is undefined\n"),
+      "");
+  CHECK_EQ(UndefinedName(""), "");
+}
+
+TEST(WordsAreWhole) {
+  using jaxkern::HasWord;
+  CHECK(HasWord("foo", "foo"));
+  CHECK(HasWord("a_foo = x->foo;", "foo"));
+  CHECK(!HasWord("a_foo foo2 FOO", "foo"));
+  CHECK(!HasWord("", "foo"));
 }
 
 }  // namespace

@@ -134,13 +134,17 @@ struct Variable {
   size_t bytes, constant;
 };
 
+#define JAXKERN_SPLIT_ROOM 49152
 #define JAXKERN_SPLIT_LOCAL __attribute__((weak, visibility("hidden")))
 extern "C" {
 extern JAXKERN_SPLIT_LOCAL const Kernel __start_jaxkern_split_kernels[];
 extern JAXKERN_SPLIT_LOCAL const Kernel __stop_jaxkern_split_kernels[];
 extern JAXKERN_SPLIT_LOCAL const Variable __start_jaxkern_split_variables[];
 extern JAXKERN_SPLIT_LOCAL const Variable __stop_jaxkern_split_variables[];
-extern __attribute__((visibility("hidden"))) const char jaxkern_split_fatbin[];
+// Room for the cubin in its container, which is written here when it comes. One
+// that is larger is linked with in place of this.
+extern const char jaxkern_split_fatbin[JAXKERN_SPLIT_ROOM] __attribute__((
+    weak, used, visibility("hidden"), section(".nv_fatbin"), aligned(8))) = {};
 }
 
 static void** handle;

@@ -1,8 +1,10 @@
 // What kernels use of torch: accessors, which find elements by their indices.
 #pragma once
-#include <cuda_runtime.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifndef __CUDACC_RTC__
+#include <cuda_runtime.h>
+#endif
 
 namespace c10 {
 
@@ -61,6 +63,7 @@ class GenericPackedTensorAccessor {
  public:
   using Element = T;
   static constexpr size_t kDims = N;
+#ifndef __CUDACC_RTC__  // the host makes them
   GenericPackedTensorAccessor(T* data, const int64_t* sizes,
                               const int64_t* strides)
       : data_(data) {
@@ -69,6 +72,7 @@ class GenericPackedTensorAccessor {
       strides_[i] = static_cast<Index>(strides[i]);
     }
   }
+#endif
   __host__ __device__ decltype(auto) operator[](Index i) const {
     return TensorAccessor<T, N, Traits, Index>(data_, sizes_, strides_)[i];
   }

@@ -1,5 +1,6 @@
 // Errors, their messages, and the macros that raise them.
 #pragma once
+#ifndef __CUDACC_RTC__
 #include <cuda_runtime.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,8 +12,10 @@
 #include "marks.h"
 
 // For what is neither called by kernels nor often: half of the time to compile
-// it would go into making it fast. nvcc's front end does not know the words.
-#if defined(JAXKERN_CUDA_ERRORS) || !defined(__CUDACC__)
+// it would go into making it fast. nvcc's front end does not know the words,
+// and what it would make fast is fast on the cuda device's other road, too.
+#if (defined(JAXKERN_CUDA_ERRORS) || !defined(__CUDACC__)) && \
+    !defined(JAXKERN_SPLIT_H_)
 #define JAXKERN_TORCH_COLD \
   _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
 #define JAXKERN_TORCH_END_COLD _Pragma("GCC pop_options")
@@ -120,6 +123,7 @@ inline void CheckCuda(cudaError_t error) {
 }  // namespace detail
 }  // namespace c10
 JAXKERN_TORCH_END_COLD
+#endif  // __CUDACC_RTC__
 
 #define TORCH_CHECK(condition, ...)                          \
   do {                                                       \

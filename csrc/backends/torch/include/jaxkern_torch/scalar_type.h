@@ -48,6 +48,7 @@ JAXKERN_TORCH_NAME(kFloat64, Double)
 JAXKERN_TORCH_NAME(kBFloat16, BFloat16)
 #undef JAXKERN_TORCH_NAME
 
+#ifndef __CUDACC_RTC__
 inline const char* toString(ScalarType type) {
   switch (type) {
     case ScalarType::Byte:
@@ -106,12 +107,14 @@ inline bool isIntegralType(ScalarType type, bool with_bool = false) {
   return type == kByte || type == kChar || type == kShort || type == kInt ||
          type == kLong || (with_bool && type == kBool);
 }
-
 namespace detail {
-
 inline Message& operator<<(Message& message, ScalarType type) {
   return message << toString(type);
 }
+}  // namespace detail
+#endif  // __CUDACC_RTC__
+
+namespace detail {
 
 /// Of a C++ type; other types have no tensors.
 template <class T>
@@ -163,6 +166,7 @@ using acc_type = typename AccumulateType<T, cuda>::type;
 template <class T>
 using opmath_type = acc_type<T>;
 
+#ifndef __CUDACC_RTC__
 /// What `dtype()` gives: compares with, and converts to, a ScalarType.
 class TypeMeta {
  public:
@@ -189,5 +193,6 @@ template <class T>
 constexpr bool operator!=(TypeMeta a, T b) {
   return !(a == b);
 }
+#endif  // __CUDACC_RTC__
 
 }  // namespace c10

@@ -1,6 +1,11 @@
 // A slim stand-in for torch's C++ headers: tensors over the evaluator's memory
 // and what candidates commonly call on them. docs/torch_form.md lists it.
 #pragma once
+#ifdef __CUDACC_RTC__
+// Device code alone (docs/evaluator.md): nothing of the host's exists there.
+#include "accessor.h"
+#include "scalar_type.h"
+#else
 #include <cuda_runtime.h>
 #include <math.h>
 #include <stdio.h>
@@ -51,6 +56,7 @@ namespace c10 {
 using TensorList = ArrayRef<Tensor>;
 }
 #endif
+#endif  // __CUDACC_RTC__
 
 namespace at {
 using namespace c10;
