@@ -148,7 +148,7 @@ def lint_task(
 
     def single(inputs):
       """In float32, but for the outputs' dtypes."""
-      return task.exact(inputs, {**attributes, "__dtype__": "float32"})
+      return task.exact(inputs, attributes, "float32")
 
   return lint(
     draws[0],

@@ -80,8 +80,8 @@ class Task(NamedTuple):
       plan): 'free', or 'refused' as cheating.
     tags: words to choose tasks by, e.g. 'causal'.
     large: sizes that fill a GPU, like cases.
-    exact: the reference before its outputs are rounded, floats in float64; on
-      traced arrays too, if it is written in jax.numpy.
+    exact: (inputs, attributes, dtype='float64') -> the reference's outputs
+      before they are rounded, its floats in that dtype.
     flops: (attributes) -> operations, where XLA's count of them is not to be
       believed (loops).
     traffic: (attributes) -> bytes, where not every element is touched once.
@@ -111,7 +111,7 @@ class Task(NamedTuple):
   preparation: str = "free"
   tags: tuple[str, ...] = ()
   large: tuple[Mapping[str, int | float | bool], ...] = ()
-  exact: Callable[[Arrays, Mapping], Arrays] | None = None
+  exact: Callable[..., Arrays] | None = None
   flops: Callable[[Mapping], float] | None = None
   traffic: Callable[[Mapping], float] | None = None
 
