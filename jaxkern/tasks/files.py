@@ -15,7 +15,7 @@ import runpy
 from jaxkern.tasks.define import define
 from jaxkern.tasks.task import Task
 
-_KNOWN = (".py", ".jsonl", ".json")
+_KNOWN = (".py", ".jsonl")
 
 
 def is_path(name: str) -> bool:
@@ -54,11 +54,7 @@ def all_of(path: str) -> list[Task]:
     return _of_python(place)
   if place.suffix == ".jsonl":
     return _of_lines(place)
-  if place.suffix == ".json":
-    from jaxkern.tasks import traces
-
-    return [traces.read(place)]
-  raise ValueError(f"task: expected a .py, .jsonl or .json file, got {path}")
+  raise ValueError(f"task: expected a .py or .jsonl file, got {path}")
 
 
 def _of_python(path: pathlib.Path) -> list[Task]:

@@ -33,7 +33,6 @@ from jaxkern.tasks.families import matrix as products
 from jaxkern.tasks.recipe import Recipe
 from jaxkern.tasks.task import Task
 
-
 SETS = ("primer", "suite")
 SPLITS = ("train", "validation", "test")
 SPLIT = pathlib.Path(__file__).parent / "families/split.json"
