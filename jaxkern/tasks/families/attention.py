@@ -221,13 +221,13 @@ k, v = (jnp.repeat(t, heads // kv, axis=1) for t in (k, v))
     *_family(
       "cross_attention",
       "f32",
-      "q[batch, heads, n, d], k[batch, heads, m, d], v[batch, heads, m, d]"
+      "q[batch, heads, n, d], k[batch, heads, keys, d], v[batch, heads, keys, d]"
       + _OUT,
       f"{_SCORES}\n{_VALUES}",
       "batch * heads * n",
-      one_query("m", stop="m"),
-      sizes={**_SELF, "m": (3, 20, 29, 25, 512)},
-      terms="d + m",
+      one_query("keys", stop="keys"),
+      sizes={**_SELF, "keys": (3, 20, 29, 25, 512)},
+      terms="d + keys",
     ),
   ]
 
