@@ -33,6 +33,12 @@ def _separate(rng, shape, attributes) -> np.ndarray:
   return (rng.permuted(steps, axis=-1) - shape[-1] / 2) / 8
 
 
+def _spread(rng, shape, attributes) -> np.ndarray:
+  """The same, with other values in each row: no sorted answer is known."""
+  values = np.cumsum(rng.integers(1, 4, shape), axis=-1)
+  return rng.permuted(values - shape[-1], axis=-1) / 8
+
+
 def _experts() -> list[Task]:
   def family(level, name, dtypes, *text, **more):
     """Of routing."""
@@ -367,7 +373,7 @@ def _sorting() -> list[Task]:
       "sizes": sizes,
       "kinds": (),
       "level": 1,
-      "draws": {"x": _separate},
+      "draws": {"x": _spread},
       **more,
     }
     return variants(
