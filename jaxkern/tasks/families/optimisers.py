@@ -15,7 +15,10 @@ def tasks() -> list[Task]:
 def _elementwise() -> list[Task]:
   def step(name, signature, reference, body, dtypes="f32", **more):
     """One thread per parameter."""
-    names = [part.strip().partition("[")[0] for part in signature.split(",")]
+    names = [
+      part.strip().partition("[")[0].partition(":")[0]
+      for part in signature.split(",")
+    ]
     return variants(
       "optimisers",
       2,
