@@ -2,6 +2,7 @@
 
 python -m jaxkern.bin.tasks
 python -m jaxkern.bin.tasks --split=test --level=2
+python -m jaxkern.bin.tasks --set=suite --level=3
 python -m jaxkern.bin.tasks --task=softmax
 """
 
@@ -12,9 +13,12 @@ from jaxkern.rollout import prompts
 from jaxkern.tasks import suite
 from jaxkern.tasks.task import shapes, signature
 
-_TASK = flags.DEFINE_string("task", None, "Show this task in full.")
-_SPLIT = flags.DEFINE_string("split", None, "List only 'train' or 'test'.")
-_LEVEL = flags.DEFINE_integer("level", None, "List only level 1 or 2.")
+_TASK = flags.DEFINE_string("task", None, "Show this one: a name or a file.")
+_SET = flags.DEFINE_enum("set", "primer", suite.SETS, "What is listed.")
+_SPLIT = flags.DEFINE_string(
+  "split", None, "List only 'train', 'validation' or 'test'."
+)
+_LEVEL = flags.DEFINE_integer("level", None, "List only level 1, 2 or 3.")
 
 
 def table(names: list[str]) -> str:
@@ -23,7 +27,7 @@ def table(names: list[str]) -> str:
   for task in map(suite.get, names):
     dtype = task.arguments[0].dtype
     facts = (task.name, task.level, task.family, task.split, dtype)
-    rows.append((*map(str, facts), task.summary))
+    rows.append((*map(str, facts), _line(task.summary)))
   widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
   lines = (
     "  ".join(
@@ -34,12 +38,19 @@ def table(names: list[str]) -> str:
   return "\n".join(line.rstrip() for line in lines)
 
 
+def _line(text: str) -> str:
+  """The first line, and whether there are more."""
+  first, _, rest = text.partition("\n")
+  return f"{first} ..." if rest else first
+
+
 def description(name: str) -> str:
   """Everything a person wants to know of one task."""
   task = suite.get(name)
   sections = (
     ("signature", signature(task)),
     ("shapes", shapes(task)),
+    ("tags", " ".join(task.tags) or "none"),
     ("cases", "\n".join(str(dict(case)) for case in task.cases)),
     ("prompt", prompts.first_turn(task)),
     ("baseline", task.baseline),
@@ -52,7 +63,7 @@ def main(_) -> None:
   if _TASK.value is not None:
     print(description(_TASK.value), end="")
   else:
-    print(table(suite.names(_SPLIT.value, _LEVEL.value)))
+    print(table(suite.names(_SPLIT.value, _LEVEL.value, _SET.value)))
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def _write_files(task: Task, directory: pathlib.Path, seed: int) -> None:
     "arguments": [a._asdict() for a in task.arguments],
     "cases": cases,
     "preparation": task.preparation,
-    "baseline": "baseline.cu",
+    **({"baseline": "baseline.cu"} if task.baseline else {}),
     "baselines": [
       {
         "name": name,
@@ -84,7 +84,8 @@ def _write_files(task: Task, directory: pathlib.Path, seed: int) -> None:
       for name, baseline in task.baselines.items()
     ],
   }
-  (directory / "baseline.cu").write_text(task.baseline)
+  if task.baseline:
+    (directory / "baseline.cu").write_text(task.baseline)
   for name, baseline in task.baselines.items():
     (directory / f"baseline.{name}.cu").write_text(baseline.source)
   text = json.dumps(problem, indent=1)

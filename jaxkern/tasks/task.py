@@ -14,6 +14,9 @@ C_TYPES = {
   "bfloat16": "__nv_bfloat16",
   "int32": "int",
   "int64": "int64_t",
+  "float64": "double",
+  "int8": "int8_t",
+  "uint8": "uint8_t",
   "bool": "bool",
 }
 
@@ -24,8 +27,8 @@ class Argument(NamedTuple):
   Attributes:
     name: the C++ parameter's name.
     kind: 'input' or 'output' (device pointers), or 'attribute' (by value).
-    dtype: numpy's name: 'float32', 'float16', 'bfloat16', 'int32', 'int64',
-      'bool'. Attributes are 'int64', 'float32' or 'bool'.
+    dtype: numpy's name, one of C_TYPES. Attributes are 'int64', 'float32' or
+      'bool'.
     shape: for arrays, each extent as the name of an int64 attribute or a
       number; () for attributes.
   """
@@ -54,9 +57,11 @@ class Task(NamedTuple):
 
   Attributes:
     name: unique, snake_case.
-    level: 1 for a single operation, 2 for a fused pattern.
+    level: 1 for a single operation, 2 for a fused pattern, 3 for a block of a
+      model.
     family: tasks of a family share an algorithm, e.g. 'row_reduction'.
-    split: 'train' or 'test'; a policy is never trained on test tasks.
+    split: 'train', 'validation' or 'test'; a policy is trained on the first
+      alone.
     summary: one line of mathematics, in jax.numpy terms, for the prompt.
     arguments: in the order of `launch`, without the stream.
     cases: values of all attributes, one mapping per case; awkward sizes first.
@@ -65,13 +70,21 @@ class Task(NamedTuple):
     make_inputs: (rng, attributes) -> input arrays by name.
     reference: (inputs, attributes) -> output arrays by name; jax.numpy.
     tolerance: (attributes) -> (rtol, atol).
-    baseline: a naive, verified CUDA C++ kernel; the speedup's denominator.
+    baseline: a naive, verified CUDA C++ kernel; the speedup's denominator. ''
+      for none.
     kinds: of inputs beside ordinary ones, from jaxkern.tasks.inputs; every
       evaluation includes all of them.
     probe: (kind, rng, attributes) -> (input arrays by name, (rtol, atol)).
     baselines: further ones by name, timed beside it, which is called 'naive'.
     preparation: of work that a first launch does for later ones (autotuning, a
       plan): 'free', or 'refused' as cheating.
+    tags: words to choose tasks by, e.g. 'causal'.
+    large: sizes that fill a GPU, like cases.
+    exact: (inputs, attributes, dtype='float64') -> the reference's outputs
+      before they are rounded, its floats in that dtype.
+    flops: (attributes) -> operations, where XLA's count of them is not to be
+      believed (loops).
+    traffic: (attributes) -> bytes, where not every element is touched once.
   """
 
   name: str
@@ -96,11 +109,21 @@ class Task(NamedTuple):
   ) = None
   baselines: Mapping[str, Baseline] = types.MappingProxyType({})
   preparation: str = "free"
+  tags: tuple[str, ...] = ()
+  large: tuple[Mapping[str, int | float | bool], ...] = ()
+  exact: Callable[..., Arrays] | None = None
+  flops: Callable[[Mapping], float] | None = None
+  traffic: Callable[[Mapping], float] | None = None
 
 
 def with_hidden_sizes(task: Task) -> Task:
   """The task judged on its hidden cases; the last of them is timed."""
   return task._replace(cases=task.hidden, timed=(len(task.hidden) - 1,))
+
+
+def with_large_sizes(task: Task) -> Task:
+  """The task at sizes that fill a GPU; all of them are timed."""
+  return task._replace(cases=task.large, timed=tuple(range(len(task.large))))
 
 
 def signature(task: Task) -> str:

@@ -45,7 +45,7 @@ def test_export_bundle_writes_a_bundle(tmp_path):
   ("program", "arguments", "message"),
   [
     ("tasks", ["--task=softmx"], "did you mean softmax"),
-    ("tasks", ["--level=7"], "level: expected 1 or 2, got 7"),
+    ("tasks", ["--level=7"], "level: expected 1, 2 or 3, got 7"),
     ("tasks", ["softmax"], "unexpected arguments: softmax"),
     ("export_bundle", ["--task=add", "--out=/proc/b"], "cannot write /proc/b"),
     ("export_bundle", ["--task=add", "--out=/usr"], "new or empty directory"),

@@ -340,8 +340,9 @@ def test_tolerance_by_hand():
   [
     (lambda: suite.get("add_geluu"), "add_geluu.*did you mean add_gelu"),
     (lambda: suite.get("?"), r"no task is named '\?'$"),
-    (lambda: suite.names("dev"), "split: expected 'train' or 'test'"),
-    (lambda: suite.names(level=3), "level: expected 1 or 2, got 3"),
+    (lambda: suite.names(set="all"), "set: expected 'primer' or 'suite'"),
+    (lambda: suite.names("dev"), "split: expected 'train', 'valid"),
+    (lambda: suite.names(level=4), "level: expected 1, 2 or 3, got 4"),
   ],
 )
 def test_mistakes_get_one_clear_message(call, message):

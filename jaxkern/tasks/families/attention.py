@@ -1,0 +1,468 @@
+"""Attention in its variants, and rotary positions."""
+
+from jaxkern.tasks.define import integers, normal
+from jaxkern.tasks.families import ROWS, variants
+from jaxkern.tasks.task import Task
+
+_SELF = {
+  "batch": (1, 1, 2, 2, 2),
+  "heads": (1, 2, 2, 3, 16),
+  "n": (2, 17, 33, 20, 1024),
+  "d": (8, 16, 16, 8, 64),
+}
+_SCORES = 's = jnp.einsum("bhqd,bhkd->bhqk", q, k) / jnp.sqrt(d)'
+_VALUES = 'y = jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(s, axis=-1), v)'
+_SIGNATURE = (
+  "q[batch, heads, n, d], k[batch, heads, n, d], v[batch, heads, n, d]"
+)
+_OUT = " -> y[batch, heads, n, d]"
+_CAUSAL = "s = jnp.where(jnp.tri(n, dtype=bool), s, -jnp.inf)"
+
+
+def tasks() -> list[Task]:
+  """All of the file."""
+  return [*_self_attention(), *_grouped(), *_decoding(), *_positions()]
+
+
+def one_query(
+  keys: str,
+  *,
+  query: str = "q + i * d",
+  head: str = "i / n",
+  position: str = "i % n",
+  start: str = "0",
+  stop: str = "n",
+  score: str = "s",
+  before: str = "",
+  sink: str = "",
+) -> str:
+  """Kernel text: a thread per query, with a running maximum and sum.
+
+  `keys` is how many keys a head has; `score` is what becomes of the scaled
+  product s of the query at `at` and key j.
+  """
+  start_m, start_sum = (sink, "1.0f") if sink else ("-INFINITY", "0.0f")
+  return f"""
+const T* query = {query};
+int64_t head = {head}, at = {position};
+{before}
+float m = {start_m}, sum = {start_sum}, acc[128];
+for (int c = 0; c < d; ++c) acc[c] = 0.0f;
+for (int64_t j = {start}; j < {stop}; ++j) {{
+  const T* key = k + (head * {keys} + j) * d;
+  const T* value = v + (head * {keys} + j) * d;
+  float s = 0.0f;
+  for (int c = 0; c < d; ++c) s += in(query[c]) * in(key[c]);
+  s /= sqrtf((float)d);
+  s = {score};
+  float top = fmaxf(m, s), shrink = expf(m - top), p = expf(s - top);
+  for (int c = 0; c < d; ++c) acc[c] = acc[c] * shrink + p * in(value[c]);
+  sum = sum * shrink + p;
+  m = top;
+}}
+for (int c = 0; c < d; ++c) y[i * d + c] = out(acc[c] / sum);"""
+
+
+def _family(name, dtypes, *text, tags=(), **more):
+  more = {"sizes": _SELF, "terms": "d + n", "kinds": (), **more}
+  return variants(
+    more.pop("family", "attention"),
+    more.pop("level", 3),
+    name,
+    dtypes,
+    *text,
+    tags=("attention", *tags),
+    **more,
+  )
+
+
+def _self_attention() -> list[Task]:
+  def attention(name, dtypes, middle, kernel, extra="", tags=(), **more):
+    """Of n queries to n keys."""
+    return _family(
+      name,
+      dtypes,
+      _SIGNATURE + extra + _OUT,
+      "\n".join(filter(None, (_SCORES, middle, _VALUES))),
+      "batch * heads * n",
+      kernel,
+      tags=tags,
+      **more,
+    )
+
+  return [
+    *attention("attention", "f32 f16", "", one_query("n")),
+    *attention(
+      "causal_attention",
+      "f32 bf16",
+      _CAUSAL,
+      one_query("n", stop="at + 1"),
+      tags=("causal",),
+    ),
+    *attention(
+      "sliding_window_attention",
+      "f32 bf16",
+      """
+p = jnp.arange(n)
+d_p = p[:, None] - p[None]
+s = jnp.where((d_p >= 0) & (d_p < window), s, -jnp.inf)""",
+      one_query("n", start="at < window ? 0 : at - window + 1", stop="at + 1"),
+      sizes={**_SELF, "window": (1, 5, 9, 6, 256)},
+      tags=("causal", "local"),
+    ),
+    *attention(
+      "alibi_attention",
+      "f32",
+      f"""
+p = jnp.arange(n)
+slopes = 2.0 ** (-8.0 * (jnp.arange(heads) + 1) / heads)
+s = s - slopes[:, None, None] * (p[:, None] - p[None])
+{_CAUSAL}""",
+      one_query(
+        "n",
+        stop="at + 1",
+        before="float slope = exp2f(-8.0f * (head % heads + 1) / heads);",
+        score="s - slope * (at - j)",
+      ),
+      tags=("causal", "position"),
+    ),
+    *attention(
+      "softcap_attention",
+      "f32 bf16",
+      f"s = cap * jnp.tanh(s / cap)\n{_CAUSAL}",
+      one_query("n", stop="at + 1", score="cap * tanhf(s / cap)"),
+      extra=", cap=2",
+      tags=("causal",),
+    ),
+    *attention(
+      "padded_attention",
+      "f32",
+      """
+s = jnp.where((jnp.arange(n) < lengths[:, None])[:, None, None], s, -jnp.inf)""",
+      one_query("n", stop="lengths[head / heads]"),
+      extra=", lengths:i32[batch]",
+      draws={"lengths": integers(1, "n + 1")},
+      sizes={**_SELF, "batch": (2, 2, 3, 2, 4)},
+      tags=("ragged",),
+    ),
+    *attention(
+      "biased_attention",
+      "f32",
+      "s = s + bias",
+      one_query("n", score="s + in(bias[(head % heads * n + at) * n + j])"),
+      extra=", bias[heads, n, n]",
+      tags=("position",),
+    ),
+    *_family(
+      "sink_attention",
+      "f32 bf16",
+      _SIGNATURE + ", sink[heads]" + _OUT,
+      f"""
+{_SCORES}
+{_CAUSAL}
+z = jnp.broadcast_to(sink[:, None, None], (batch, heads, n, 1))
+p = jax.nn.softmax(jnp.concatenate([z, s], axis=-1), axis=-1)[..., 1:]
+y = jnp.einsum("bhqk,bhkd->bhqd", p, v)""",
+      "batch * heads * n",
+      one_query("n", stop="at + 1", sink="in(sink[head % heads])"),
+      tags=("causal",),
+    ),
+    *_family(
+      "block_causal_attention",
+      "f32",
+      _SIGNATURE + _OUT,
+      f"""
+{_SCORES}
+b = jnp.arange(n) // block
+s = jnp.where(b[:, None] >= b[None], s, -jnp.inf)
+{_VALUES}""",
+      "batch * heads * n",
+      one_query("n", stop="n && j < (at / block + 1) * block"),
+      sizes={**_SELF, "block": (1, 4, 8, 4, 32)},
+      tags=("diffusion",),
+    ),
+  ]
+
+
+def _grouped() -> list[Task]:
+  sizes = {
+    "batch": (1, 1, 2, 2, 2),
+    "heads": (2, 4, 4, 6, 16),
+    "n": (2, 17, 30, 20, 1024),
+    "d": (8, 16, 16, 8, 64),
+    "kv": (1, 2, 2, 3, 4),
+  }
+  signature = "q[batch, heads, n, d], k[batch, kv, n, d], v[batch, kv, n, d]"
+  repeat = """
+k, v = (jnp.repeat(t, heads // kv, axis=1) for t in (k, v))
+"""
+  shared = "i / n / heads * kv + i / n % heads / (heads / kv)"
+  return [
+    *_family(
+      "grouped_query_attention",
+      "f32 bf16",
+      signature + _OUT,
+      f"{repeat}{_SCORES}\n{_CAUSAL}\n{_VALUES}",
+      "batch * heads * n",
+      one_query("n", head=shared, stop="at + 1"),
+      sizes=sizes,
+      tags=("causal", "grouped"),
+    ),
+    *_family(
+      "multi_query_attention",
+      "f16",
+      signature + _OUT,
+      f"{repeat}{_SCORES}\n{_VALUES}",
+      "batch * heads * n",
+      one_query("n", head=shared),
+      sizes={**sizes, "kv": (1, 1, 1, 1, 1)},
+      tags=("grouped",),
+    ),
+    *_family(
+      "cross_attention",
+      "f32",
+      "q[batch, heads, n, d], k[batch, heads, keys, d], v[batch, heads, keys, d]"
+      + _OUT,
+      f"{_SCORES}\n{_VALUES}",
+      "batch * heads * n",
+      one_query("keys", stop="keys"),
+      sizes={**_SELF, "keys": (3, 20, 29, 25, 512)},
+      terms="d + keys",
+    ),
+  ]
+
+
+def _decoding() -> list[Task]:
+  sizes = {
+    "batch": (1, 2, 3, 2, 64),
+    "heads": (2, 4, 4, 6, 16),
+    "n": (3, 20, 37, 25, 2048),
+    "d": (8, 16, 16, 8, 64),
+    "kv": (1, 2, 2, 3, 4),
+  }
+  sequence = "i / heads"
+  shared = "i / heads * kv + i % heads / (heads / kv)"
+  grouped = """
+k, v = (jnp.repeat(t, heads // kv, axis=1) for t in (k, v))
+s = jnp.einsum("bhd,bhkd->bhk", q, k) / jnp.sqrt(d)
+s = jnp.where((jnp.arange(n) < lengths[:, None])[:, None], s, -jnp.inf)
+y = jnp.einsum("bhk,bhkd->bhd", jax.nn.softmax(s, axis=-1), v)"""
+  pages = {
+    **{s: v for s, v in sizes.items() if s not in ("n",)},
+    "pages": (3, 8, 12, 9, 2048),
+    "page": (2, 4, 4, 4, 64),
+    "most": (1, 2, 3, 2, 16),
+  }
+  paged = one_query(
+    "page",
+    head="i % heads / (heads / kv)",
+    position=sequence,
+    stop="lengths[at]",
+  )
+  paged = paged.replace(
+    "(head * page + j) * d",
+    "((table[at * most + j / page] * page + j % page) * kv + head) * d",
+  )
+  return [
+    *_family(
+      "decode_attention",
+      "f32 bf16",
+      "q[batch, heads, d], k[batch, kv, n, d], v[batch, kv, n, d],"
+      " lengths:i32[batch] -> y[batch, heads, d]",
+      grouped,
+      "batch * heads",
+      one_query("n", head=shared, position=sequence, stop="lengths[at]"),
+      sizes=sizes,
+      draws={"lengths": integers(1, "n + 1")},
+      tags=("decode", "cache", "grouped"),
+    ),
+    *_family(
+      "paged_decode_attention",
+      "f32 bf16",
+      "q[batch, heads, d], k[pages, page, kv, d], v[pages, page, kv, d],"
+      " table:i32[batch, most], lengths:i32[batch] -> y[batch, heads, d]",
+      """
+k, v = (jnp.reshape(t[table], (batch, most * page, kv, d)) for t in (k, v))
+k, v = (jnp.repeat(t, heads // kv, axis=2) for t in (k, v))
+s = jnp.einsum("bhd,bkhd->bhk", q, k) / jnp.sqrt(d)
+p = jnp.arange(most * page) < lengths[:, None]
+s = jnp.where(p[:, None], s, -jnp.inf)
+y = jnp.einsum("bhk,bkhd->bhd", jax.nn.softmax(s, axis=-1), v)""",
+      "batch * heads",
+      paged,
+      sizes=pages,
+      draws={
+        "lengths": integers(1, "most * page + 1"),
+        "table": integers(0, "pages"),
+      },
+      terms="d + most * page",
+      tags=("decode", "cache", "paged"),
+    ),
+    *_family(
+      "latent_decode_attention",
+      "f32",
+      "q[batch, heads, d], k[batch, n, d] -> y[batch, heads, d]",
+      """
+s = jnp.einsum("bhd,bkd->bhk", q, k) / jnp.sqrt(d)
+y = jnp.einsum("bhk,bkd->bhd", jax.nn.softmax(s, axis=-1), k)""",
+      "batch * heads",
+      one_query("n", head=sequence, position="0").replace("v + (", "k + ("),
+      sizes={s: v for s, v in sizes.items() if s != "kv"},
+      tags=("decode", "cache"),
+    ),
+    *_family(
+      "append_to_cache",
+      "bf16",
+      "cache[batch, n, d], k[batch, d], lengths:i32[batch] -> y[batch, n, d]",
+      "y = cache.at[jnp.arange(batch), lengths].set(k)",
+      "batch * n * d",
+      """
+      int64_t b = i / (n * d);
+      y[i] = i / d % n == lengths[b] ? k[b * d + i % d] : cache[i];
+      """,
+      sizes={s: sizes[s] for s in ("batch", "n", "d")},
+      draws={"lengths": integers(0, "n")},
+      level=1,
+      terms="1",
+      tags=("cache",),
+    ),
+  ]
+
+
+def _positions() -> list[Task]:
+  sizes = {
+    "n": (2, 9, 33, 20, 4096),
+    "d": (4, 16, 32, 8, 128),
+    "heads": (1, 2, 3, 2, 16),
+  }
+  half = {**sizes, "half": "d // 2"}
+  draws = {"angle": normal("2")}
+
+  def family(name, dtypes, *text, **more):
+    """Of positions."""
+    more = {"terms": "1", "kinds": (), "sizes": half, "level": 1, **more}
+    return variants(
+      "position",
+      more.pop("level"),
+      name,
+      dtypes,
+      *text,
+      tags=("position",),
+      **more,
+    )
+
+  signature = "x[n, heads, d], angle:f32[n, half] -> y[n, heads, d]"
+  return [
+    *family(
+      "rope",
+      "f32 bf16",
+      signature,
+      """
+      a, b = jnp.split(x, 2, axis=-1)
+      c, s = jnp.cos(angle)[:, None], jnp.sin(angle)[:, None]
+      y = jnp.concatenate([a * c - b * s, b * c + a * s], axis=-1)
+      """,
+      "n * heads * half",
+      """
+      int64_t row = i / half, c = i % half;
+      float t = angle[row / heads * half + c];
+      float a = in(x[row * d + c]), b = in(x[row * d + half + c]);
+      y[row * d + c] = out(a * cosf(t) - b * sinf(t));
+      y[row * d + half + c] = out(b * cosf(t) + a * sinf(t));
+      """,
+      draws=draws,
+    ),
+    *family(
+      "rope_interleaved",
+      "f32",
+      signature,
+      """
+      a, b = x[..., ::2], x[..., 1::2]
+      c, s = jnp.cos(angle)[:, None], jnp.sin(angle)[:, None]
+      y = jnp.stack([a * c - b * s, b * c + a * s], axis=-1).reshape(x.shape)
+      """,
+      "n * heads * half",
+      """
+      float t = angle[i / half / heads * half + i % half];
+      float a = x[2 * i], b = x[2 * i + 1];
+      y[2 * i] = a * cosf(t) - b * sinf(t);
+      y[2 * i + 1] = b * cosf(t) + a * sinf(t);
+      """,
+      draws=draws,
+    ),
+    *family(
+      "add_sinusoids",
+      "f32",
+      "x[rows, cols] -> y[rows, cols]",
+      """
+      c = jnp.arange(cols) // 2 * 2
+      t = jnp.arange(rows)[:, None] / 10000.0 ** (c / cols)
+      y = x + jnp.where(jnp.arange(cols) % 2 == 0, jnp.sin(t), jnp.cos(t))
+      """,
+      "rows * cols",
+      """
+      int64_t c = i % cols;
+      double t = i / cols / pow(10000.0, (double)(c / 2 * 2) / cols);
+      y[i] = x[i] + (float)(c % 2 ? cos(t) : sin(t));
+      """,
+      sizes={
+        **ROWS,
+        "rows": (2, 7, 61, 33, 4096),
+        "cols": (8, 32, 130, 66, 1024),
+      },
+    ),
+    *family(
+      "relative_position_bias",
+      "f32",
+      "table[buckets, heads] -> y[heads, n, n]",
+      """
+      p = jnp.arange(n)
+      b = jnp.clip(p[:, None] - p[None], 0, buckets - 1)
+      y = jnp.moveaxis(table[b], -1, 0)
+      """,
+      "heads * n * n",
+      """
+      int64_t b = i / n % n - i % n;
+      b = b < 0 ? 0 : b >= buckets ? buckets - 1 : b;
+      y[i] = table[b * heads + i / (n * n)];
+      """,
+      sizes={
+        "buckets": (2, 5, 12, 7, 128),
+        "heads": (2, 2, 3, 2, 16),
+        "n": (4, 9, 21, 14, 1024),
+      },
+    ),
+    *family(
+      "rope_attention",
+      "f32",
+      "q[heads, n, d], k[heads, n, d], v[heads, n, d], angle[n, half]"
+      " -> y[heads, n, d]",
+      """
+      c, s = jnp.cos(angle), jnp.sin(angle)
+      turn = lambda a, b: jnp.concatenate([a * c - b * s, b * c + a * s], -1)
+      q, k = (turn(*jnp.split(t, 2, axis=-1)) for t in (q, k))
+      s = jnp.einsum("hqd,hkd->hqk", q, k) / jnp.sqrt(d)
+      s = jnp.where(jnp.tri(n, dtype=bool), s, -jnp.inf)
+      y = jnp.einsum("hqk,hkd->hqd", jax.nn.softmax(s, axis=-1), v)
+      """,
+      "heads * n",
+      one_query("n", stop="at + 1").replace(
+        "for (int c = 0; c < d; ++c) s += in(query[c]) * in(key[c]);",
+        """for (int c = 0; c < half; ++c) {
+    // Turning both is turning one by the difference.
+    float t = angle[at * half + c] - angle[j * half + c];
+    float a = query[c], b = query[half + c], e = key[c], f = key[half + c];
+    s += (a * e + b * f) * cosf(t) + (a * f - b * e) * sinf(t);
+  }""",
+      ),
+      sizes={
+        "heads": (1, 2, 3, 2, 16),
+        "n": (2, 9, 33, 20, 1024),
+        "d": (4, 16, 32, 8, 64),
+        "half": "d // 2",
+      },
+      draws=draws,
+      level=3,
+      terms="d + n",
+    ),
+  ]

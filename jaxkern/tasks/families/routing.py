@@ -1,0 +1,552 @@
+"""Mixtures of experts, embeddings, gathering and scattering, sorting."""
+
+import numpy as np
+
+from jaxkern.tasks.define import integers, normal, uniform
+from jaxkern.tasks.families import ROWS, variants
+from jaxkern.tasks.task import Task
+
+_LOOP = "for (int c = 0; c < cols; ++c)"
+_MOE = {
+  "n": (4, 17, 40, 25, 2048),
+  "d": (3, 8, 20, 16, 256),
+  "experts": (2, 4, 6, 5, 16),
+}
+
+
+def tasks() -> list[Task]:
+  """All of the file."""
+  return [*_experts(), *_gathering(), *_sorting(), *_counting()]
+
+
+def _distinct(rng, shape, attributes) -> np.ndarray:
+  """The k best of a random order: no expert twice in a row."""
+  order = rng.permuted(
+    np.tile(np.arange(attributes["experts"]), (shape[0], 1)), axis=1
+  )
+  return order[:, : shape[1]]
+
+
+def _separate(rng, shape, attributes) -> np.ndarray:
+  """Distinct values in each row, in random order."""
+  steps = np.tile(np.arange(shape[-1]), (*shape[:-1], 1))
+  return (rng.permuted(steps, axis=-1) - shape[-1] / 2) / 8
+
+
+def _spread(rng, shape, attributes) -> np.ndarray:
+  """The same, with other values in each row: no sorted answer is known."""
+  values = np.cumsum(rng.integers(1, 4, shape), axis=-1)
+  return rng.permuted(values - shape[-1], axis=-1) / 8
+
+
+def _experts() -> list[Task]:
+  def family(level, name, dtypes, *text, **more):
+    """Of routing."""
+    more = {"sizes": {**_MOE, "k": (1, 2, 3, 2, 2)}, "kinds": (), **more}
+    return variants("moe", level, name, dtypes, *text, tags=("moe",), **more)
+
+  return [
+    *family(
+      2,
+      "top_k_gate",
+      "f32",
+      "x[n, experts] -> weight[n, k], expert:i32[n, k]",
+      """
+      top, expert = lax.top_k(x, k)
+      expert = expert.astype(jnp.int32)
+      weight = jax.nn.softmax(top, axis=-1)
+      """,
+      "n",
+      """
+      const float* p = x + i * experts;
+      float sum = 0.0f, first = 0.0f;
+      for (int a = 0; a < k; ++a) {
+        int best = -1;
+        for (int e = 0; e < experts; ++e) {
+          bool taken = false;
+          for (int b = 0; b < a; ++b) taken |= expert[i * k + b] == e;
+          if (!taken && (best < 0 || p[e] > p[best])) best = e;
+        }
+        if (a == 0) first = p[best];
+        expert[i * k + a] = best;
+        weight[i * k + a] = expf(p[best] - first);
+        sum += expf(p[best] - first);
+      }
+      for (int a = 0; a < k; ++a) weight[i * k + a] /= sum;
+      """,
+      sizes={
+        "n": (16, 20, 70, 33, 16384),
+        "experts": (4, 6, 16, 8, 64),
+        "k": (2, 2, 4, 3, 8),
+      },
+      terms="k",
+    ),
+    *family(
+      2,
+      "moe_dispatch",
+      "f32 bf16",
+      "x[n, d], token:i32[slots] -> y[slots, d]",
+      "y = jnp.where((token >= 0)[:, None], x[jnp.maximum(token, 0)], 0)",
+      "slots * d",
+      """
+      int t = token[i / d];
+      y[i] = out(t < 0 ? 0.0f : in(x[t * d + i % d]));
+      """,
+      sizes={
+        **{s: _MOE[s] for s in ("n", "d")},
+        "slots": (5, 20, 64, 40, 4096),
+      },
+      draws={"token": integers(-1, "n")},
+    ),
+    *family(
+      2,
+      "moe_combine",
+      "f32 bf16",
+      "x[slots, d], slot:i32[n, k], weight[n, k] -> y[n, d]",
+      'y = jnp.einsum("nkd,nk->nd", x[slot], weight)',
+      "n * d",
+      """
+      float s = 0.0f;
+      for (int a = 0; a < k; ++a) {
+        int64_t at = i / d * k + a;
+        s += in(weight[at]) * in(x[slot[at] * d + i % d]);
+      }
+      y[i] = out(s);
+      """,
+      sizes={
+        **{s: _MOE[s] for s in ("n", "d")},
+        "slots": (5, 20, 64, 40, 4096),
+        "k": (1, 2, 3, 2, 2),
+      },
+      draws={"slot": integers(0, "slots"), "weight": uniform(0.1, 1)},
+      terms="k",
+    ),
+    *family(
+      3,
+      "grouped_matmul",
+      "f32 bf16",
+      "x[n, d], expert:i32[n], w[experts, d, m] -> y[n, m]",
+      'y = jnp.einsum("nd,ndm->nm", x, w[expert])',
+      "n * m",
+      """
+      const T* p = w + expert[i / m] * d * m + i % m;
+      float s = 0.0f;
+      for (int c = 0; c < d; ++c) s += in(x[i / m * d + c]) * in(p[c * m]);
+      y[i] = out(s);
+      """,
+      sizes={
+        "n": (4, 17, 40, 25, 1024),
+        "d": (3, 8, 20, 16, 128),
+        "experts": (2, 4, 6, 5, 8),
+        "m": (5, 12, 15, 11, 128),
+      },
+      draws={
+        "expert": lambda rng, shape, a: np.sort(
+          rng.integers(0, a["experts"], shape)
+        ),
+        "w": normal("d ** -0.5"),
+      },
+      terms="d",
+    ),
+    *family(
+      3,
+      "moe_mlp",
+      "f32",
+      "x[n, d], expert:i32[n, k], weight[n, k], w[experts, d, m],"
+      " u[experts, m, d] -> y[n, d]",
+      """
+      h = jax.nn.silu(jnp.einsum("nd,edm->nem", x, w))
+      each = jnp.einsum("nem,emd->ned", h, u)
+      picked = jnp.take_along_axis(each, expert[:, :, None], axis=1)
+      y = jnp.einsum("nkd,nk->nd", picked, weight)
+      """,
+      "n * d",
+      """
+      float total = 0.0f;
+      for (int a = 0; a < k; ++a) {
+        int64_t e = expert[i / d * k + a];
+        float t = 0.0f;
+        for (int j = 0; j < m; ++j) {
+          float s = 0.0f;
+          for (int c = 0; c < d; ++c) {
+            s += x[i / d * d + c] * w[(e * d + c) * m + j];
+          }
+          t += s / (1.0f + expf(-s)) * u[(e * m + j) * d + i % d];
+        }
+        total += weight[i / d * k + a] * t;
+      }
+      y[i] = total;
+      """,
+      sizes={
+        "n": (4, 17, 20, 25, 512),
+        "d": (3, 8, 12, 16, 128),
+        "experts": (2, 4, 6, 5, 8),
+        "k": (1, 2, 3, 2, 2),
+        "m": (5, 12, 15, 11, 128),
+      },
+      draws={
+        "expert": _distinct,
+        "weight": uniform(0.1, 1),
+        "w": normal("d ** -0.5"),
+        "u": normal("m ** -0.5"),
+      },
+      terms="d + m + k",
+    ),
+    *family(
+      2,
+      "slots_in_experts",
+      "i32",
+      "expert[n] -> slot[n]",
+      """
+      one = jax.nn.one_hot(expert, experts, dtype=jnp.int32)
+      count = jnp.cumsum(one, axis=0, dtype=jnp.int32) - 1
+      slot = jnp.take_along_axis(count, expert[:, None], axis=1)[:, 0]
+      """,
+      "n",
+      """
+      int s = 0;
+      for (int64_t j = 0; j < i; ++j) s += expert[j] == expert[i];
+      slot[i] = s;
+      """,
+      sizes={"n": (4, 33, 120, 70, 16384), "experts": (2, 3, 5, 4, 64)},
+      draws={"expert": integers(0, "experts")},
+    ),
+  ]
+
+
+def _gathering() -> list[Task]:
+  sizes = {
+    "rows": (4, 19, 61, 33, 32768),
+    "cols": (3, 17, 40, 21, 1024),
+    "n": (5, 20, 70, 31, 16384),
+  }
+  ids = {"id": integers(0, "rows")}
+
+  def family(level, name, dtypes, *text, **more):
+    """Of reading and writing by index."""
+    more = {"sizes": sizes, "kinds": (), **more}
+    return variants(
+      "gather", level, name, dtypes, *text, tags=("indexing",), **more
+    )
+
+  return [
+    *family(
+      1,
+      "embedding",
+      "f32 bf16",
+      "table[rows, cols], id:i32[n] -> y[n, cols]",
+      "y = table[id]",
+      "n * cols",
+      "y[i] = table[id[i / cols] * cols + i % cols];",
+      draws=ids,
+      traffic="8 * n * cols",
+    ),
+    *family(
+      2,
+      "embedding_bag",
+      "f32",
+      "table[rows, cols], id:i32[n, bag], weight[n, bag] -> y[n, cols]",
+      'y = jnp.einsum("nbc,nb->nc", table[id], weight)',
+      "n * cols",
+      """
+      float s = 0.0f;
+      for (int b = 0; b < bag; ++b) {
+        int64_t at = i / cols * bag + b;
+        s += weight[at] * table[id[at] * cols + i % cols];
+      }
+      y[i] = s;
+      """,
+      sizes={
+        **sizes,
+        "bag": (1, 3, 5, 4, 8),
+        "n": (5, 20, 70, 31, 4096),
+        "cols": (4, 17, 40, 21, 128),
+      },
+      draws=ids,
+      terms="bag",
+      traffic="4 * n * cols * (bag + 1)",
+    ),
+    *family(
+      2,
+      "embedding_backward",
+      "f32",
+      "dy[n, cols], id:i32[n] -> d[rows, cols]",
+      "d = jnp.zeros((rows, cols), dy.dtype).at[id].add(dy)",
+      "rows * cols",
+      """
+      float s = 0.0f;
+      for (int j = 0; j < n; ++j) {
+        if (id[j] == i / cols) s += dy[j * cols + i % cols];
+      }
+      d[i] = s;
+      """,
+      sizes={
+        "n": (9, 40, 90, 50, 4096),
+        "cols": (3, 17, 40, 21, 256),
+        "rows": (4, 9, 13, 8, 1024),
+      },
+      draws=ids,
+      terms="n / rows",
+    ),
+    *family(
+      1,
+      "take_along_rows",
+      "f32",
+      "x[rows, cols], id:i32[rows, k] -> y[rows, k]",
+      "y = jnp.take_along_axis(x, id, axis=1)",
+      "rows * k",
+      "y[i] = x[i / k * cols + id[i]];",
+      sizes={**ROWS, "cols": (3, 33, 130, 67, 4096), "k": (4, 9, 20, 11, 1024)},
+      draws={"id": integers(0, "cols")},
+      traffic="12 * rows * k",
+    ),
+    *family(
+      1,
+      "permute_rows",
+      "f16",
+      "x[rows, cols], to:i32[rows] -> y[rows, cols]",
+      "y = jnp.zeros_like(x).at[to].set(x)",
+      "rows * cols",
+      "y[to[i / cols] * cols + i % cols] = x[i];",
+      sizes={
+        **ROWS,
+        "rows": (3, 9, 61, 33, 8192),
+        "cols": (5, 33, 130, 67, 1024),
+      },
+      draws={"to": lambda rng, shape, _: rng.permutation(shape[0])},
+    ),
+    *family(
+      1,
+      "roll_rows",
+      "f32",
+      "x[rows, cols], shift:i32[rows] -> y[rows, cols]",
+      "y = jax.vmap(jnp.roll)(x, shift)",
+      "rows * cols",
+      "int64_t r = i / cols;\n"
+      "y[i] = x[r * cols + (i % cols + cols - shift[r]) % cols];",
+      sizes={**ROWS, "cols": (3, 33, 130, 67, 4096)},
+      draws={"shift": integers(0, "cols")},
+    ),
+    *family(
+      2,
+      "segment_sum",
+      "f32",
+      "x[n, cols], start:i32[segments], stop:i32[segments] -> y[segments, cols]",
+      """
+      s = jnp.concatenate([jnp.zeros((1, cols), x.dtype), jnp.cumsum(x, 0)])
+      y = s[stop] - s[start]
+      """,
+      "segments * cols",
+      """
+      float s = 0.0f;
+      for (int j = start[i / cols]; j < stop[i / cols]; ++j) {
+        s += x[j * cols + i % cols];
+      }
+      y[i] = s;
+      """,
+      sizes={
+        "n": (6, 40, 90, 50, 1 << 16),
+        "segments": (3, 8, 16, 9, 1 << 12),
+        "cols": (3, 17, 20, 21, 128),
+      },
+      draws={
+        "start": lambda rng, shape, a: (
+          np.arange(shape[0]) * a["n"] // a["segments"]
+        ),
+        "stop": lambda rng, shape, a: (
+          1
+          + (np.arange(shape[0]) * a["n"] + rng.integers(0, a["n"] // 2, shape))
+          // a["segments"]
+        ),
+      },
+      terms="n / segments",
+    ),
+  ]
+
+
+def _sorting() -> list[Task]:
+  sizes = {"rows": (2, 5, 17, 9, 2048), "cols": (9, 20, 65, 40, 1024)}
+
+  def family(name, dtypes, *text, **more):
+    """A row's values are distinct, so that there is one right order."""
+    more = {
+      "sizes": sizes,
+      "kinds": (),
+      "level": 1,
+      "draws": {"x": _spread},
+      **more,
+    }
+    return variants(
+      "sorting", more.pop("level"), name, dtypes, *text, tags=("order",), **more
+    )
+
+  rank = f"""
+const T* p = x + i / cols * cols;
+int rank = 0;
+{_LOOP} rank += in(p[c]) < in(x[i]);
+"""
+  return [
+    *family(
+      "sort_rows",
+      "f32",
+      "x[rows, cols] -> y[rows, cols]",
+      "y = jnp.sort(x, axis=-1)",
+      "rows * cols",
+      rank + "y[i / cols * cols + rank] = x[i];",
+    ),
+    *family(
+      "argsort_rows",
+      "f32",
+      "x[rows, cols] -> y:i32[rows, cols]",
+      "y = jnp.argsort(x, axis=-1).astype(jnp.int32)",
+      "rows * cols",
+      rank + "y[i / cols * cols + rank] = i % cols;",
+    ),
+    *family(
+      "sort_integers",
+      "i32",
+      "x[rows, cols] -> y[rows, cols]",
+      "y = jnp.sort(x, axis=-1)",
+      "rows * cols",
+      f"""
+      const int* p = x + i / cols * cols;
+      int rank = 0;
+      {_LOOP} rank += p[c] < x[i] || (p[c] == x[i] && c < i % cols);
+      y[i / cols * cols + rank] = x[i];
+      """,
+      draws={},
+    ),
+    *family(
+      "top_k",
+      "f32 bf16",
+      "x[rows, cols] -> y[rows, k], at:i32[rows, k]",
+      "y, at = lax.top_k(x, k)\nat = at.astype(jnp.int32)",
+      "rows * cols",
+      rank.replace("<", ">").replace("c > cols", "c < cols")
+      + """
+if (rank < k) {
+  y[i / cols * k + rank] = x[i];
+  at[i / cols * k + rank] = i % cols;
+}""",
+      sizes={**sizes, "k": (8, 8, 10, 8, 64)},
+    ),
+    *family(
+      "median_of_rows",
+      "f32",
+      "x[rows, cols] -> y[rows]",
+      "y = jnp.sort(x, axis=-1)[:, cols // 2]",
+      "rows",
+      f"""
+      const float* p = x + i * cols;
+      {_LOOP} {{
+        int rank = 0;
+        for (int e = 0; e < cols; ++e) rank += p[e] < p[c];
+        if (rank == cols / 2) y[i] = p[c];
+      }}
+      """,
+      sizes={"rows": (17, 20, 33, 25, 4096), "cols": (9, 20, 33, 40, 256)},
+      draws={"x": normal("1")},
+    ),
+    *family(
+      "search_sorted",
+      "f32",
+      "edges[cols], x[n] -> y:i32[n]",
+      "y = jnp.searchsorted(edges, x, side='right').astype(jnp.int32)",
+      "n",
+      """
+      int64_t from = 0, to = cols;
+      while (from < to) {
+        int64_t middle = (from + to) / 2;
+        if (edges[middle] <= x[i]) from = middle + 1; else to = middle;
+      }
+      y[i] = from;
+      """,
+      sizes={"cols": (5, 33, 100, 60, 4096), "n": (20, 100, 700, 300, 1 << 22)},
+      draws={
+        "edges": lambda rng, shape, _: np.sort(rng.standard_normal(shape))
+      },
+    ),
+    *family(
+      "top_p_mask",
+      "f32",
+      "x[rows, cols], p=0.7 -> y[rows, cols]",
+      """
+      order = jnp.argsort(-x, axis=-1)
+      s = jnp.take_along_axis(x, order, axis=-1)
+      before = jnp.cumsum(s, axis=-1) - s
+      keep = before < p * jnp.sum(x, axis=-1, keepdims=True)
+      keep = jnp.take_along_axis(keep, jnp.argsort(order, axis=-1), axis=-1)
+      y = jnp.where(keep, x, 0)
+      """,
+      "rows * cols",
+      f"""
+      const float* row = x + i / cols * cols;
+      float before = 0.0f, sum = 0.0f;
+      {_LOOP} {{
+        sum += row[c];
+        if (row[c] > x[i]) before += row[c];
+      }}
+      y[i] = before < p * sum ? x[i] : 0.0f;
+      """,
+      # Small whole numbers: sums are exact, and none meets the threshold.
+      draws={
+        "x": lambda rng, shape, a: (
+          _separate(rng, shape, a) * 8 + shape[-1] / 2 + 1
+        )
+      },
+      tolerance=(1e-6, 1e-6),
+      level=2,
+    ),
+  ]
+
+
+def _counting() -> list[Task]:
+  def family(level, name, dtypes, *text, **more):
+    """Of counts."""
+    return variants(
+      "histogram", level, name, dtypes, *text, tags=("atomics",), **more
+    )
+
+  sizes = {"n": (300, 1000, 5000, 2000, 1 << 18), "bins": (16, 20, 33, 24, 256)}
+  return [
+    *family(
+      1,
+      "histogram",
+      "i32",
+      "x[n] -> y[bins]",
+      "y = jnp.zeros(bins, jnp.int32).at[x].add(1)",
+      "bins",
+      "int s = 0;\nfor (int j = 0; j < n; ++j) s += x[j] == i;\ny[i] = s;",
+      sizes=sizes,
+      draws={"x": integers(0, "bins")},
+    ),
+    *family(
+      2,
+      "weighted_histogram",
+      "f32",
+      "x:i32[n], w[n] -> y[bins]",
+      "y = jnp.zeros(bins, w.dtype).at[x].add(w)",
+      "bins",
+      "float s = 0.0f;\n"
+      "for (int j = 0; j < n; ++j) s += x[j] == i ? w[j] : 0.0f;\ny[i] = s;",
+      sizes=sizes,
+      draws={"x": integers(0, "bins")},
+      kinds=(),
+      terms="n / bins",
+    ),
+    *family(
+      2,
+      "confusion_matrix",
+      "i32",
+      "x[n], z[n] -> y[bins, bins]",
+      "y = jnp.zeros((bins, bins), jnp.int32).at[x, z].add(1)",
+      "bins * bins",
+      """
+      int s = 0;
+      for (int j = 0; j < n; ++j) s += x[j] == i / bins && z[j] == i % bins;
+      y[i] = s;
+      """,
+      sizes={"n": (100, 1000, 3000, 2000, 1 << 16), "bins": (4, 7, 10, 8, 32)},
+      draws={"x": integers(0, "bins"), "z": integers(0, "bins")},
+    ),
+  ]
