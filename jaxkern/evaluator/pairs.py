@@ -9,7 +9,6 @@ Three roads, in this order:
              a GPU only; `status_by` says 'torch worker' then
 """
 
-import json
 import os
 import pathlib
 import re
@@ -147,7 +146,7 @@ class Judge:
       [Request(bundles["ours"], text, self._repetitions, **options)]
     )
     theirs = result.status
-    if result.status in ("ok", "wrong_answer"):
+    if result.status in ("ok", "wrong_answer", "cheating"):
       (other,) = self._evaluator.evaluate(
         [Request(bundles["theirs"], text, rules=False, **options)]
       )
@@ -293,9 +292,4 @@ def _placed(log: str, traced: kernelbench.Trace, candidate: str) -> str:
         return f"{match[1]}{line + shift}"
     return match[0]
 
-  return re.sub(r"(kernel\.cu:)(\d+)", moved, log)
-
-
-def to_json(verdict: dict) -> str:
-  """One line."""
-  return json.dumps(verdict)
+  return re.sub(r"(kernel\.cu:|^ +)(\d+)(?=:| \|)", moved, log, flags=re.M)

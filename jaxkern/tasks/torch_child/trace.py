@@ -386,9 +386,9 @@ def run(job: dict, directory) -> dict:
   candidate = dict(names)
   candidate["__name__"] = "candidate"
   text = job["candidate"]
-  values = constants.matching(text, job["source"], job["sizes"])
   with torch.no_grad():
     try:
+      values = constants.matching(text, job["source"], job["sizes"])
       exec(constants.code(text, values, "candidate.py"), candidate)
     except SyntaxError as error:
       raise Unfit("extract_error", f"line {error.lineno}: {error.msg}") from None
