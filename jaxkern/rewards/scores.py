@@ -7,7 +7,7 @@ evaluator's, `raw_status` what it would be without the rules about cheating
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -83,17 +83,25 @@ def roofline_share(
 
 
 def bootstrap(
-  values: Sequence, statistic: Callable[[list], float], seed: int = 0
+  sums: Sequence[float],
+  counts: Sequence[float] | None = None,
+  seed: int = 0,
 ) -> list[float]:
-  """The 95 % interval of a statistic when tasks are drawn anew."""
-  if not len(values):
+  """The 95 % interval of sum(sums) / sum(counts) when tasks are drawn anew.
+
+  Args:
+    sums: of each task.
+    counts: what it is a sum of; default: 1, and the statistic is the mean.
+    seed: of the drawing.
+  """
+  sums = np.asarray(sums, float)
+  if not sums.size:
     return [0.0, 0.0]
+  counts = np.ones(sums.size) if counts is None else np.asarray(counts, float)
   rng = np.random.default_rng(seed)
-  draws = [
-    statistic([values[i] for i in rng.integers(0, len(values), len(values))])
-    for _ in range(_RESAMPLES)
-  ]
-  return np.quantile(draws, [0.025, 0.975]).tolist()
+  drawn = rng.integers(0, sums.size, (_RESAMPLES, sums.size))
+  ratios = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+  return np.quantile(ratios, [0.025, 0.975]).tolist()
 
 
 def summarise(
@@ -161,25 +169,19 @@ def _side(groups: list[list[tuple[bool, float]]], ks, thresholds) -> dict:
     scores[f"fast_{p:g}"] = _mean(values)
   ratios = [[r for c, r in group if c and r > 0] for group in groups]
   ratios = [group for group in ratios if group]
-
-  def mean(groups: list[list[float]]) -> float:
-    """Over all samples of the tasks that were drawn."""
-    return geometric_mean([r for group in groups for r in group])
-
+  logs = [math.fsum(map(math.log, group)) for group in ratios]
+  interval = bootstrap(logs, [len(group) for group in ratios])
   scores["geometric_mean_speedup"] = {
-    "value": mean(ratios),
-    "interval": bootstrap(ratios, mean),
+    "value": geometric_mean([r for group in ratios for r in group]),
+    "interval": [math.exp(x) if ratios else 0.0 for x in interval],
     "n": sum(map(len, ratios)),
   }
   return scores
 
 
 def _mean(values: list[float]) -> dict:
-  def mean(drawn: list[float]) -> float:
-    """Of what was drawn."""
-    return sum(drawn) / len(drawn) if drawn else 0.0
-
-  return {"value": mean(values), "interval": bootstrap(values, mean)}
+  value = sum(values) / len(values) if values else 0.0
+  return {"value": value, "interval": bootstrap(values)}
 
 
 def _three(correct, baseline, actual):
