@@ -90,7 +90,8 @@ class TorchWorker:
     )
     hello = self._process.stdout.readline()
     if not hello:
-      said = self._process.stderr.read().strip().splitlines()
+      with self._process.stderr:
+        said = self._process.stderr.read().strip().splitlines()
       self._end()
       if any("No module named 'torch'" in line for line in said):
         raise ValueError(

@@ -64,7 +64,7 @@ def test_forward_may_pass_on_reshape_and_ask(judge, text):
     ("return ext.run(x[0:1])", "torch's __getitem__"),
     ("return ext.run(x) if x.sum() > 0 else ext.run(x)", "torch's sum"),
     ("return ext.run(x) if x[0, 0] > 0 else x", "torch's __getitem__"),
-    ("x += 1\n    return ext.run(x)", "torch's __iadd__"),
+    ("x += 1\n    return ext.run(x)", "torch's add_"),
     ("return x", "does not call an extension"),
     ("return ext.run(x).sum()", ".sum of what the extension returned"),
     ("return ext.run(x=x)", "arguments by name"),
@@ -85,6 +85,36 @@ def test_outputs_allocated_in_python_are_outputs(judge):
   text = text.replace("return y;", "")
   text = forward("y = torch.empty_like(x)\n    ext.run(x, y)\n    return y", text)
   assert judge.judge(RELU.reference, text)["status"] == "ok"
+
+
+TWO = RELU.candidate.replace(
+  "torch::Tensor run(torch::Tensor x) {",
+  "KIND run(torch::Tensor x) {",
+).replace("return y;", "return {y, x};")
+
+
+@pytest.mark.parametrize(
+  "kind",
+  ["std::vector<torch::Tensor>", "std::tuple<torch::Tensor, torch::Tensor>"],
+)
+@pytest.mark.parametrize(
+  "text", ["y, _ = ext.run(x)\n    return y", "return ext.run(x)[0]"]
+)
+def test_one_of_several_results_is_taken(judge, kind, text):
+  verdict = judge.judge(
+    RELU.reference, forward(text, TWO.replace("KIND", kind))
+  )
+  assert verdict["status"] == "ok", verdict["log"]
+
+
+def test_several_outputs_are_compared_in_order(judge):
+  reference = RELU.reference.replace("torch.relu(x)", "torch.relu(x), x + 0")
+  text = TWO.replace("KIND", "std::vector<torch::Tensor>")
+  assert judge.judge(reference, text)["status"] == "ok"
+  swapped = text.replace("{y, x}", "{x, y}")
+  assert judge.judge(reference, swapped)["status"] == "wrong_answer"
+  both = forward("a, b = ext.run(x)\n    return a, b", text)
+  assert judge.judge(reference, both)["status"] == "ok"
 
 
 def test_weights_are_the_candidates_own(judge):

@@ -12,7 +12,10 @@ seed of its own.
 """
 
 import dataclasses
+import dis
 import math
+import re
+import sys
 import types
 from typing import Any
 
@@ -54,9 +57,13 @@ class Symbol:
     return self._tracer.element(self, place)
 
   def __iter__(self):
+    """As many elements as the caller's assignment has targets."""
+    frame = sys._getframe(1)
+    for step in dis.get_instructions(frame.f_code):
+      if step.offset == frame.f_lasti and step.opname == "UNPACK_SEQUENCE":
+        return iter([self[k] for k in range(step.argval)])
     raise Unfit(
-      "unsupported",
-      "forward unpacks what the extension returned; take elements by [0]",
+      "unsupported", "forward goes over what the extension returned"
     )
 
   def view(self, *sizes):
@@ -441,30 +448,38 @@ def _text(tracer: Tracer, order: list[str], returned: list[str]) -> str:
   for extension in tracer.extensions.values():
     parts += extension.cuda
     parts += [t for t in extension.cpp if "{" in t or not extension.cuda]
-  parameters = ", ".join(f"torch::Tensor {name}" for name in order)
-  body = "\n".join("  " + line for line in _plain(tracer.lines))
-  kind = "torch::Tensor"
   result = returned[0]
   if len(returned) > 1:
-    kind = "std::vector<torch::Tensor>"
-    result = "{" + ", ".join(returned) + "}"
+    result = "std::vector<torch::Tensor>{" + ", ".join(returned) + "}"
+  lines = _plain([*tracer.lines, f"return {result};"])
+  if any("jaxkern_element" in line for line in lines):
+    parts.append(_ELEMENTS)
+  parameters = ", ".join(f"torch::Tensor {name}" for name in order)
+  body = "\n".join("  " + line for line in lines)
   parts.append(
-    f"{kind} {ENTRY}({parameters}) {{\n{body}\n  return {result};\n}}\n"
+    f"auto {ENTRY}({parameters}) {{\n{body}\n}}\n"
     f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{\n"
     f'  m.def("{ENTRY}", &{ENTRY});\n}}\n'
   )
   return "\n".join(parts)
 
 
+_ELEMENTS = """
+template <size_t k, class T>
+T jaxkern_element(const std::vector<T>& all) { return all.at(k); }
+template <size_t k, class... T>
+auto jaxkern_element(const std::tuple<T...>& all) { return std::get<k>(all); }
+"""
+
+
 def _plain(lines: list[str]) -> list[str]:
-  """The notes as C++: elements by std::get, a call's result if it is used."""
+  """The notes as C++; a call's result has a name if it is used."""
   out = []
   for k, line in enumerate(lines):
     if line.startswith("JAXKERN_RESULT("):
       name, _, call = line[len("JAXKERN_RESULT(") : -2].partition(", ")
-      later = " ".join(lines[k + 1 :])
-      used = name in later or k == len(lines) - 1
+      later = "\n".join(lines[k + 1 :])
+      used = re.search(rf"\b{name}\b", later)
       line = f"auto {name} = {call};" if used else f"{call};"
     out.append(line)
   return out
-
