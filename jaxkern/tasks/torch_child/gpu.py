@@ -11,7 +11,6 @@ import importlib.util
 import os
 import pathlib
 
-import numpy as np
 import torch
 
 from jaxkern.tasks.torch_child import problem
@@ -87,18 +86,12 @@ def _candidate(names: dict, text: str, directory: pathlib.Path) -> dict:
 
 
 def _load(files: list, directory: pathlib.Path) -> list:
-  values = []
-  for entry in files:
-    if "value" in entry:
-      values.append(entry["value"])
-      continue
-    array = np.load(directory / entry["file"], allow_pickle=False)
-    if entry["dtype"] == "bfloat16":
-      tensor = torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    else:
-      tensor = torch.from_numpy(array)
-    values.append(tensor.cuda())
-  return values
+  from jaxkern.tasks.torch_child import jobs
+
+  return [
+    entry["value"] if "value" in entry else jobs.load(entry, directory).cuda()
+    for entry in files
+  ]
 
 
 def _time(model, variants: list[list], repetitions: int) -> list[float]:

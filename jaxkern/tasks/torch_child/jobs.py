@@ -2,7 +2,9 @@
 
   measure    cost at the problem's own sizes, and sizes that fit a budget
   reference  inputs, expected outputs and tolerance
+  apply      outputs for inputs and weights that are given
   trace      how a candidate's forward uses its extension
+  gpu        a model run and timed on a GPU
 """
 
 import json
@@ -30,6 +32,7 @@ def run(job: dict, directory: pathlib.Path) -> None:
   kinds = {
     "measure": measure,
     "reference": reference,
+    "apply": apply,
     "trace": trace.run,
     "gpu": gpu.run,
   }
@@ -99,6 +102,41 @@ def reference(job: dict, directory: pathlib.Path) -> dict:
     "atol": max(b[1] for b in bounds),
     "tolerance": note,
   }
+
+
+def apply(job: dict, directory: pathlib.Path) -> dict:
+  """Files out0.{k}.npy of Model on job['inputs'] and job['weights'].
+
+  In float64 if job['double'], and of the dtypes that forward has without.
+  """
+  names = problem.load(job["source"], job["sizes"])
+  with torch.no_grad():
+    model = problem.make(names, "Model", job["weight_seed"])
+    state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+    for name, entry in job["weights"].items():
+      state[name].copy_(load(entry, directory))
+    given = [
+      entry["value"] if "value" in entry else load(entry, directory)
+      for entry in job["inputs"]
+    ]
+    made = problem.outputs(model(*given))
+    if job["double"]:
+      exact = problem.outputs(problem.double(model)(*problem.double(given)))
+      made = [e.to(m.dtype) for e, m in zip(exact, made, strict=True)]
+  return {
+    "status": "ok",
+    "outputs": [
+      _save(directory, f"out0.{k}", tensor) for k, tensor in enumerate(made)
+    ],
+  }
+
+
+def load(entry: dict, directory: pathlib.Path) -> torch.Tensor:
+  """An array as `save` wrote it."""
+  array = np.load(directory / entry["file"], allow_pickle=False)
+  if entry["dtype"] == "bfloat16":
+    return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+  return torch.from_numpy(array)
 
 
 def _plain_float32() -> None:
