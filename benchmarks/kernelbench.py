@@ -1,10 +1,10 @@
 """KernelBench on the cpu device: what loads, what runs, what is judged.
 
-Every problem of the levels is prepared at reduced sizes: its reference is run in
-the torch worker, and a bundle is made of it and read by the evaluator. The
-candidates of tests/kernelbench are judged against the checkout's own problems,
-each as it is and with an error planted. Metrics and JSON files are compared with
-the checkout's own functions on random data. Nothing of the checkout is copied.
+Every problem of the levels is prepared at reduced sizes: its reference is run
+in the torch worker, and a bundle is made of it. The candidates of
+tests/kernelbench are judged against the checkout's own problems, each as it is
+and with an error planted. Metrics and JSON files are compared with the
+checkout's own functions on random data. Nothing of the checkout is copied.
 
   python benchmarks/kernelbench.py --kernelbench=DIR
 """
@@ -149,7 +149,9 @@ def analysis(checkout: str, rng: np.random.Generator) -> dict:
   return {
     "analysis_script": {
       "theirs": theirs["fast_p"],
-      "ours": {p: ours[f"fast_{float(p):g}"]["value"] for p in theirs["fast_p"]},
+      "ours": {
+        p: ours[f"fast_{float(p):g}"]["value"] for p in theirs["fast_p"]
+      },
       "their_geometric_mean": theirs["geo_mean_speedup"],
       "our_geometric_mean": ours["geometric_mean_speedup"]["value"],
       "their_correctness": theirs["correctness_rate"],

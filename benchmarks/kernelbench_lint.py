@@ -13,16 +13,16 @@ import tempfile
 
 import record
 
-from jaxkern.tasks import kernelbench, lint
+from jaxkern.tasks import kernelbench, kernelbench_function, lint
 from jaxkern.tasks.torch_worker import TorchWorker
 
 ROOT = pathlib.Path(__file__).parent.parent
 HEAD = """# KernelBench's problems that fail our lint
 
-Written by `benchmarks/kernelbench_lint.py --levels={levels}` at commit {commit}: {bad}
-of {all} problems that run at reduced sizes ([how](kernelbench.md)). Tolerances are
-those derived for these sizes; inputs and outputs are named x0, x1, ... and y0, y1, ...,
-weights as in torch's `named_parameters`.
+Written by `benchmarks/kernelbench_lint.py --levels={levels}` at commit
+{commit}: {bad} of {all} problems that run at reduced sizes
+([how](kernelbench.md)). Tolerances are those derived for these sizes; inputs
+are named x0, x1, ..., outputs y0, ..., weights as in `named_parameters`.
 
 - *passes*: this answer, which takes no work, is right, or all but 2 % of it.
 - *does not matter*: an input that may be replaced by another.
@@ -72,7 +72,7 @@ def main():
 def findings(worker, problem, scratch: pathlib.Path) -> list[str]:
   """The lint's lines for a problem."""
   made = kernelbench.prepare(worker, problem.source, scratch / "cache")
-  function = kernelbench.function(worker, made, scratch / "calls")
+  function = kernelbench_function.function(worker, made, scratch / "calls")
   return lint.lint(
     function.inputs,
     function.reference,

@@ -74,8 +74,17 @@ class Judge:
       device=self._device,
     )
 
-  def judge(self, reference: str, candidate: str) -> dict:
-    """The verdict as JSON: docs/kernelbench.md lists the fields."""
+  def judge(
+    self, reference: str, candidate: str, road: str = "", build: str = ""
+  ) -> dict:
+    """The verdict as JSON: docs/kernelbench.md lists the fields.
+
+    Args:
+      reference: the problem's text.
+      candidate: the kernel's.
+      road: 'torch' for the torch worker where the evaluator would do.
+      build: a directory with extensions that torch has built, for that road.
+    """
     verdict = {
       "status": "infra_error",
       "kernelbench_status": "infra_error",
@@ -101,7 +110,10 @@ class Judge:
     verdict["evidence"] = _facts(prepared)
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="pair-"))
     try:
-      self._judge(prepared, candidate, scratch, verdict)
+      if road == "torch":
+        self._with_torch(prepared, candidate, scratch, verdict, build)
+      else:
+        self._judge(prepared, candidate, scratch, verdict)
     finally:
       shutil.rmtree(scratch, ignore_errors=True)
     if self._device == "cuda" and verdict["status"] == "ok":
@@ -164,10 +176,12 @@ class Judge:
     if result.times_us:
       verdict["us"] = statistics.median(result.times_us)
 
-  def _with_torch(self, prepared, candidate, scratch, verdict) -> None:
+  def _with_torch(
+    self, prepared, candidate, scratch, verdict, build=""
+  ) -> None:
     """ModelNew as such, on a GPU; the comparison is made here."""
     verdict.update(road="torch", status_by="torch worker")
-    answer = self._on_gpu(prepared, candidate, "", scratch / "torch")
+    answer = self._on_gpu(prepared, candidate, "", scratch / "torch", build)
     status, log = answer["status"], answer.get("log", "")
     theirs = status
     if status == "ok":
@@ -183,7 +197,7 @@ class Judge:
         verdict["us"] = statistics.median(answer["times_us"])
     verdict.update(status=status, kernelbench_status=theirs, log=log)
 
-  def _on_gpu(self, prepared, candidate, mode, directory) -> dict:
+  def _on_gpu(self, prepared, candidate, mode, directory, build="") -> dict:
     directory.mkdir(parents=True)
     inputs = [v["inputs"] for v in prepared.facts["reference"]["variants"]]
     for entry in (e for variant in inputs for e in variant if "file" in e):
@@ -199,8 +213,8 @@ class Judge:
       "weight_seed": kernelbench.WEIGHT_SEED,
       "inputs": inputs,
       "repetitions": self._repetitions,
-      "build": str(directory),
-      "writable": ["/dev"],
+      "build": build or str(directory),
+      "writable": ["/dev", *([build] if build else [])],
     }
     return self._worker.run(job, directory, _BUILD_S)
 

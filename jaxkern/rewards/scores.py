@@ -40,9 +40,9 @@ def fast_p(
   """
   if not len(correct):
     return 0.0
-  ratios = [b / a if c else -math.inf for c, b, a in _three(
-    correct, baseline, actual
-  )]
+  ratios = [
+    b / a if c else -math.inf for c, b, a in _three(correct, baseline, actual)
+  ]
   return sum(r > p for r in ratios) / len(ratios)
 
 

@@ -13,7 +13,7 @@ import tomllib
 _FENCE = re.compile(r"```(?:python|cpp|cuda|c\+\+)?[ \t]*\n(.*?)```", re.DOTALL)
 _TOML = ("src/kernelbench/prompts/prompts.toml", "src/prompts/prompts.toml")
 
-_EXAMPLE = '''import torch
+_EXAMPLE = """import torch
 import torch.nn as nn
 
 
@@ -31,7 +31,7 @@ def get_inputs():
 
 def get_init_inputs():
   return []
-'''
+"""
 
 _ANSWER = '''import torch
 import torch.nn as nn
@@ -72,9 +72,9 @@ class ModelNew(nn.Module):
     return multiply.multiply(x, y)
 '''
 
-_OURS = """Below is a PyTorch module named Model. Write CUDA kernels that do its \
-work faster. Which operations become kernels of yours, which are fused and by \
-what algorithm is up to you.
+_OURS = """Below is a PyTorch module named Model. Write CUDA kernels that do \
+its work faster. Which operations become kernels of yours, which are fused and \
+by what algorithm is up to you.
 
 An example of the form, a module and an answer:
 
@@ -87,8 +87,8 @@ The module to be replaced:
 {problem}
 
 Computation is in float32. Answer with one Python file in a fenced block: it \
-defines ModelNew, with the same constructor and forward as Model, and is complete \
-as it stands. No explanation and no tests.
+defines ModelNew, with the same constructor and forward as Model, and is \
+complete as it stands. No explanation and no tests.
 """
 
 

@@ -73,9 +73,7 @@ def score(
   todo = [
     (item, missing)
     for item in items
-    if (
-      missing := [k for k in range(samples) if (item.task, k) not in done]
-    )
+    if (missing := [k for k in range(samples) if (item.task, k) not in done])
   ]
   bar = tqdm.tqdm(
     total=len(items) * samples, initial=len(rows), desc=title, unit="kernel"
@@ -105,7 +103,9 @@ def finish(
   (out / "summary.json").write_text(json.dumps(summary, indent=1) + "\n")
   scoring_page.write(out / "evaluation.html", rows, summary, title)
   for level in {int(r["level"]) for r in rows if r.get("number")}:
-    kernelbench_files.write_run(out / f"kernelbench_level{level}", rows, level, ks)
+    kernelbench_files.write_run(
+      out / f"kernelbench_level{level}", rows, level, ks
+    )
   return summary
 
 
@@ -175,7 +175,8 @@ def kernelbench_judge(pairs: Any, roof: tuple[float, float] | None) -> Judge:
     cost = verdict["evidence"].get("cost", {})
     first = next(iter(verdict["baselines"].values()), {})
     row = {
-      k: verdict[k] for k in ("status", "log", "times_us", "us", "road", "device")
+      k: verdict[k]
+      for k in ("status", "log", "times_us", "us", "road", "device")
     }
     row["raw_status"] = verdict["kernelbench_status"]
     row["baseline_us"] = first.get("us", 0.0)

@@ -83,7 +83,9 @@ def test_outputs_allocated_in_python_are_outputs(judge):
   )
   text = text.replace("auto y = torch::empty_like(x);", "")
   text = text.replace("return y;", "")
-  text = forward("y = torch.empty_like(x)\n    ext.run(x, y)\n    return y", text)
+  text = forward(
+    "y = torch.empty_like(x)\n    ext.run(x, y)\n    return y", text
+  )
   assert judge.judge(RELU.reference, text)["status"] == "ok"
 
 

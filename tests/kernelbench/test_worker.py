@@ -6,7 +6,9 @@ from jaxkern.tasks import kernelbench
 from jaxkern.tasks.kernelbench import BUDGET
 
 HEAD = "import torch\nimport torch.nn as nn\n"
-LARGE = HEAD + """
+LARGE = (
+  HEAD
+  + """
 class Model(nn.Module):
   def __init__(self, width, groups):
     super().__init__()
@@ -23,6 +25,7 @@ def get_inputs():
 def get_init_inputs():
   return [width, groups]
 """
+)
 
 
 def measure(worker, source, directory, seconds=20):
@@ -71,7 +74,9 @@ def test_what_cannot_be_halved_is_refused_with_a_reason(worker, tmp_path):
     kernelbench.prepare(worker, source, tmp_path)
 
 
-JOB = HEAD + """
+JOB = (
+  HEAD
+  + """
 class Model(nn.Module):
   def forward(self, x):
     return x
@@ -80,6 +85,7 @@ def get_inputs():
 def get_init_inputs():
   return []
 """
+)
 
 
 def test_endless_job_is_a_timeout(worker, tmp_path):

@@ -3,7 +3,7 @@ import pytest
 from jaxkern.rollout import kernelbench_prompts
 
 PROBLEM = "class Model:\n  '''{braces} stay'''\n"
-TOML = '''
+TOML = """
 [shared]
 problem_statement = "use {backend_display}"
 instruction = "go"
@@ -22,7 +22,7 @@ precision_note = "in {precision_display}"
 [options.one_shot]
 components = ["problem_statement", "examples_block", "arch_block",
   "precision_note", "instruction"]
-'''
+"""
 
 
 def test_own_prompt_has_example_problem_and_instruction():

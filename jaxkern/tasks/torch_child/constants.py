@@ -6,17 +6,18 @@ known by its place, 'line:column'.
 """
 
 import ast
-import copy
+from typing import NamedTuple
 
 _FUNCTIONS = ("get_inputs", "get_init_inputs")
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Pow, ast.LShift)
 
 
-class Size:
-  """A place with its value and the name that it is assigned to, if any."""
+class Size(NamedTuple):
+  """A place with its value and the name that it is assigned to, or ''."""
 
-  def __init__(self, place: str, value: int, name: str):
-    self.place, self.value, self.name = place, value, name
+  place: str
+  value: int
+  name: str
 
 
 def find(source: str) -> list[Size]:
@@ -107,6 +108,6 @@ def matching(
   }
   return {
     s.place: changed[s.name, s.value]
-    for s in find(copy.copy(source))
+    for s in find(source)
     if (s.name, s.value) in changed
   }

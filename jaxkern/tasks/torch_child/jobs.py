@@ -1,10 +1,10 @@
 """The kinds of jobs, each a function of (job, directory) to a result.
 
-  measure    cost at the problem's own sizes, and sizes that fit a budget
-  reference  inputs, expected outputs and tolerance
-  apply      outputs for inputs and weights that are given
-  trace      how a candidate's forward uses its extension
-  gpu        a model run and timed on a GPU
+measure    cost at the problem's own sizes, and sizes that fit a budget
+reference  inputs, expected outputs and tolerance
+apply      outputs for inputs and weights that are given
+trace      how a candidate's forward uses its extension
+gpu        a model run and timed on a GPU
 """
 
 import json
@@ -197,7 +197,7 @@ def _random(model, names: dict, seed: int, before: list) -> bool:
 
 
 def _judged(exact, given: list, plain: list, terms: int):
-  """Expected outputs, (rtol, atol), their size: docs/kernelbench.md says how."""
+  """Expected outputs, (rtol, atol), their size (docs/kernelbench.md)."""
   expected = exact(given)
   growth = math.sqrt(terms)
   rtol = max(32, growth) * _EPS

@@ -15,12 +15,13 @@ class Unfit(Exception):
   """
 
   def __init__(self, status: str, message: str):
+    """`message` says why."""
     super().__init__(message)
     self.status = status
 
 
 def load(source: str, values: dict[str, int]) -> dict[str, Any]:
-  """The namespace that the text makes. Raises Unfit if it defines too little."""
+  """What the text defines. Raises Unfit if that is too little."""
   names: dict[str, Any] = {"__name__": "problem"}
   try:
     exec(constants.code(source, values, "reference.py"), names)

@@ -13,8 +13,6 @@ seed of its own.
 
 import dataclasses
 import dis
-import math
-import re
 import sys
 import types
 from typing import Any
@@ -23,12 +21,19 @@ import torch
 from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils import cpp_extension
 
-from jaxkern.tasks.torch_child import constants, problem
+from jaxkern.tasks.torch_child import constants, cxx, problem
 from jaxkern.tasks.torch_child.problem import Unfit
 
-ENTRY = "jaxkern_forward"
 _INPUT_SEED = 1
-_SAME = {"contiguous", "cuda", "to", "float", "detach", "type", "requires_grad_"}
+_SAME = {
+  "contiguous",
+  "cuda",
+  "to",
+  "float",
+  "detach",
+  "type",
+  "requires_grad_",
+}
 _SAME |= {"__get__", "data", "half", "bfloat16", "double", "cpu"}
 _FILLED = {"empty": None, "zeros": "0", "ones": "1", "full": None}
 _READS = {"item", "tolist", "__bool__", "__float__", "__int__", "numpy"}
@@ -48,6 +53,7 @@ class Symbol:
   """What an extension's function returned: to be passed on, or returned."""
 
   def __init__(self, tracer: "Tracer", text: str):
+    """`text` is a C++ expression."""
     self._tracer, self._text = tracer, text
 
   def __getitem__(self, place):
@@ -62,14 +68,14 @@ class Symbol:
     for step in dis.get_instructions(frame.f_code):
       if step.offset == frame.f_lasti and step.opname == "UNPACK_SEQUENCE":
         return iter([self[k] for k in range(step.argval)])
-    raise Unfit(
-      "unsupported", "forward goes over what the extension returned"
-    )
+    raise Unfit("unsupported", "forward goes over what the extension returned")
 
   def view(self, *sizes):
     """A view of what was returned, by the header's own view."""
-    flat = sizes[0] if len(sizes) == 1 and not _number(sizes[0]) else sizes
-    return self._tracer.define(f"{self._text}.reshape({_list(flat)})")
+    flat = (
+      sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    )
+    return self._tracer.define(f"{self._text}.reshape({cxx.sizes(flat)})")
 
   reshape = view
 
@@ -78,6 +84,7 @@ class Symbol:
     return self._tracer.define(f"{self._text}.contiguous()")
 
   def __getattr__(self, name: str):
+    """What else tensors have would need the result itself."""
     raise Unfit(
       "unsupported", f"forward uses .{name} of what the extension returned"
     )
@@ -108,6 +115,7 @@ class Tracer(TorchFunctionMode):
   """Follows one forward; `lines` are the C++ function's."""
 
   def __init__(self, extensions: dict[str, Extension]):
+    """`extensions` are filled in as the candidate makes them."""
     super().__init__()
     self.extensions = extensions
     self.lines: list[str] = []
@@ -152,11 +160,11 @@ class Tracer(TorchFunctionMode):
     if isinstance(value, int):
       return f"{value}LL" if abs(value) >= 1 << 31 else str(value)
     if isinstance(value, float):
-      return _real(value)
+      return cxx.real(value)
     if isinstance(value, str):
       return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if isinstance(value, torch.dtype):
-      return _dtype(value)
+      return cxx.dtype(value)
     if isinstance(value, list | tuple):
       return "{" + ", ".join(map(self.text, value)) + "}"
     raise Unfit(
@@ -173,10 +181,10 @@ class Tracer(TorchFunctionMode):
       if not tensor.is_contiguous():
         raise Unfit("unsupported", "forward passes a constant with gaps")
       for name, constant in self._named():
-        if _alias(constant, tensor):
+        if cxx.alias(constant, tensor):
           text = name
           if constant.shape != tensor.shape:
-            text = f"{name}.view({_list(tensor.shape)})"
+            text = f"{name}.view({cxx.sizes(tensor.shape)})"
           self.know(tensor, text)
           break
       else:
@@ -201,7 +209,13 @@ class Tracer(TorchFunctionMode):
       return args[0]
     args, kwargs = _on_cpu(name, args, kwargs)
     made = func(*args, **kwargs)
-    if not self.running or name in ("size", "dim", "numel", "stride", "get_device"):
+    if not self.running or name in (
+      "size",
+      "dim",
+      "numel",
+      "stride",
+      "get_device",
+    ):
       return made
     given = [a for a in _flat((args, kwargs)) if isinstance(a, torch.Tensor)]
     if any(id(t) in self.derived for t in given) and name in _READS:
@@ -237,7 +251,7 @@ class Tracer(TorchFunctionMode):
     if factory in _FILLED and not name.endswith("_"):
       return self._allocated(factory, made, args, kwargs)
     for base in given:
-      viewed = _alias_text(base, made)
+      viewed = cxx.alias_text(base, made)
       if viewed is None:
         continue
       self.know(made, self._tensor(base) + viewed)
@@ -249,46 +263,13 @@ class Tracer(TorchFunctionMode):
   def _allocated(self, factory, made, args, kwargs) -> torch.Tensor:
     value = _FILLED[factory]
     if factory == "full":
-      value = _real(float(kwargs.get("fill_value", args[-1])))
-    options = f"torch::dtype({_dtype(made.dtype)}).device(torch::kCUDA)"
+      value = cxx.real(float(kwargs.get("fill_value", args[-1])))
+    options = f"torch::dtype({cxx.dtype(made.dtype)}).device(torch::kCUDA)"
     filled = f", {value}" if factory == "full" else ""
     symbol = self.define(
-      f"torch::{factory}({_list(made.shape)}{filled}, {options})"
+      f"torch::{factory}({cxx.sizes(made.shape)}{filled}, {options})"
     )
     return self.know(made, symbol._text)
-
-
-def _alias(base: torch.Tensor, tensor: torch.Tensor) -> bool:
-  """Whether they are the same memory, whole and in the same order."""
-  return (
-    base.data_ptr() == tensor.data_ptr()
-    and base.numel() == tensor.numel()
-    and base.dtype == tensor.dtype
-    and base.is_contiguous()
-    and tensor.is_contiguous()
-  )
-
-
-def _alias_text(base: torch.Tensor, made: torch.Tensor) -> str | None:
-  """What turns `base` into `made` without touching data; None if nothing."""
-  if (
-    base.data_ptr() != made.data_ptr()
-    or base.numel() != made.numel()
-    or base.dtype != made.dtype
-  ):
-    return None
-  if base.shape == made.shape and base.stride() == made.stride():
-    return ""
-  if not base.is_contiguous():
-    return None
-  if made.is_contiguous():
-    return f".view({_list(made.shape)})"
-  order = sorted(range(made.dim()), key=lambda d: -made.stride(d))
-  sizes = [made.shape[d] for d in order]
-  if not made.permute(order).is_contiguous():
-    return None
-  back = sorted(range(made.dim()), key=lambda d: order[d])
-  return f".view({_list(sizes)}).permute({_list(back)})"
 
 
 def _on_cpu(name: str, args, kwargs):
@@ -305,39 +286,6 @@ def _flat(value) -> list:
   if isinstance(value, dict):
     return _flat(list(value.values()))
   return [value]
-
-
-def _number(value) -> bool:
-  return isinstance(value, int)
-
-
-def _list(sizes) -> str:
-  return "{" + ", ".join(str(int(s)) for s in sizes) + "}"
-
-
-def _real(value: float) -> str:
-  if math.isinf(value):
-    return "-INFINITY" if value < 0 else "INFINITY"
-  if math.isnan(value):
-    return "NAN"
-  return repr(value)
-
-
-def _dtype(dtype: torch.dtype) -> str:
-  names = {
-    torch.float32: "kFloat32",
-    torch.float64: "kFloat64",
-    torch.float16: "kFloat16",
-    torch.bfloat16: "kBFloat16",
-    torch.int32: "kInt32",
-    torch.int64: "kInt64",
-    torch.int8: "kInt8",
-    torch.uint8: "kUInt8",
-    torch.bool: "kBool",
-  }
-  if dtype not in names:
-    raise Unfit("unsupported", f"forward makes a tensor of {dtype}")
-  return f"torch::{names[dtype]}"
 
 
 def _name(func) -> str:
@@ -398,7 +346,9 @@ def run(job: dict, directory) -> dict:
       values = constants.matching(text, job["source"], job["sizes"])
       exec(constants.code(text, values, "candidate.py"), candidate)
     except SyntaxError as error:
-      raise Unfit("extract_error", f"line {error.lineno}: {error.msg}") from None
+      raise Unfit(
+        "extract_error", f"line {error.lineno}: {error.msg}"
+      ) from None
     except ImportError as error:
       raise Unfit("unsupported", f"needs {error.name or error}") from None
     if "ModelNew" not in candidate:
@@ -435,51 +385,8 @@ def _result(tracer: Tracer, returned: list[str], directory) -> dict:
   order = [n for n in tracer.used if n[0] == "x"] + list(weights)
   return {
     "status": "ok",
-    "text": _text(tracer, order, returned),
+    "text": cxx.unit(tracer.extensions.values(), order, tracer.lines, returned),
     "inputs": [int(n[1:]) for n in order if n[0] == "x"],
     "weights": weights,
     "cuda": [t for e in tracer.extensions.values() for t in e.cuda],
   }
-
-
-def _text(tracer: Tracer, order: list[str], returned: list[str]) -> str:
-  """The extensions' texts and one function that does what forward does."""
-  parts = ["#include <torch/extension.h>"]
-  for extension in tracer.extensions.values():
-    parts += extension.cuda
-    parts += [t for t in extension.cpp if "{" in t or not extension.cuda]
-  result = returned[0]
-  if len(returned) > 1:
-    result = "std::vector<torch::Tensor>{" + ", ".join(returned) + "}"
-  lines = _plain([*tracer.lines, f"return {result};"])
-  if any("jaxkern_element" in line for line in lines):
-    parts.append(_ELEMENTS)
-  parameters = ", ".join(f"torch::Tensor {name}" for name in order)
-  body = "\n".join("  " + line for line in lines)
-  parts.append(
-    f"auto {ENTRY}({parameters}) {{\n{body}\n}}\n"
-    f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{\n"
-    f'  m.def("{ENTRY}", &{ENTRY});\n}}\n'
-  )
-  return "\n".join(parts)
-
-
-_ELEMENTS = """
-template <size_t k, class T>
-T jaxkern_element(const std::vector<T>& all) { return all.at(k); }
-template <size_t k, class... T>
-auto jaxkern_element(const std::tuple<T...>& all) { return std::get<k>(all); }
-"""
-
-
-def _plain(lines: list[str]) -> list[str]:
-  """The notes as C++; a call's result has a name if it is used."""
-  out = []
-  for k, line in enumerate(lines):
-    if line.startswith("JAXKERN_RESULT("):
-      name, _, call = line[len("JAXKERN_RESULT(") : -2].partition(", ")
-      later = "\n".join(lines[k + 1 :])
-      used = re.search(rf"\b{name}\b", later)
-      line = f"auto {name} = {call};" if used else f"{call};"
-    out.append(line)
-  return out
