@@ -132,7 +132,7 @@ class Judge:
         self._worker, prepared, candidate, scratch / "trace"
       )
     except Refused as error:
-      if error.status == "unsupported" and self._device == "cuda":
+      if error.status != "extract_error" and self._device == "cuda":
         self._with_torch(prepared, candidate, scratch, verdict)
         return
       log = str(error)

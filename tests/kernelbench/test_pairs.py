@@ -236,3 +236,31 @@ def test_without_torch_it_is_said(judge, tmp_path):
     other = Judge(judge._evaluator, none, tmp_path / "cache")
     with pytest.raises(ValueError, match=r"extra \[torch\]"):
       other.judge(RELU.reference, RELU.candidate)
+
+
+def test_folder_of_candidates_over_a_checkout(worker, tmp_path):
+  candidates.write_checkout(tmp_path)
+  kernels = tmp_path / "kernels"
+  kernels.mkdir()
+  wrong = BY_NAME["square"].candidate.replace(*BY_NAME["square"].error)
+  for number, text in ((19, RELU.candidate), (1, wrong)):
+    name = f"level_1_problem_{number}_sample_0_kernel.py"
+    (kernels / name).write_text(text)
+  command = [sys.executable, "-m", "jaxkern.bin.evaluate"]
+  command += [f"--kernelbench={tmp_path}", f"--kernels={kernels}", "--level=1"]
+  command += ["--problems=1,19,20", f"--out={tmp_path}/out"]
+  done = subprocess.run(
+    [*command, "--repetitions=4"],
+    capture_output=True,
+    text=True,
+    timeout=600,
+    env={**os.environ, "JAXKERN_CACHE": str(tmp_path / "cache")},
+  )
+  assert done.returncode == 0, done.stderr
+  made = json.loads(
+    (tmp_path / "out/kernelbench_level1/eval_results.json").read_text()
+  )
+  right = {number: e["correctness"] for number, [e] in made.items()}
+  assert right == {"1": False, "19": True, "20": False}
+  told = {number: e["metadata"]["status"] for number, [e] in made.items()}
+  assert told["1"] == "wrong_answer" and told["20"] == "extract_error"

@@ -7,11 +7,15 @@ import signal
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from jaxkern.data.jsonl import read_lines
+from jaxkern.models.policy import Policy, Sampled
 from jaxkern.tasks import suite
+from jaxkern.tokenizer import Tokenizer
 from jaxkern.training import scoring, scoring_run, writers
 from jaxkern.training.scoring import Item
 
@@ -228,3 +232,36 @@ def test_misuse_is_one_line(arguments, message):
   done = run(*arguments)
   assert done.returncode == 2 and message in done.stderr
   assert done.stderr.count("\n") == 1
+
+
+def test_policy_writes_every_sample_that_is_missing(monkeypatch, tmp_path):
+  """A stand-in for a model says its prompt's task, so that texts differ."""
+  tokenizer = Tokenizer.train(["right", "relu"], 300)
+  asked = []
+
+  def sample(params, key, prompts, prompt_mask, temperature):
+    asked.append((len(prompts), temperature))
+    ids = [*tokenizer.encode("right"), tokenizer.end_id]
+    tokens = np.tile(np.array(ids, np.int32), (len(prompts), 1))
+    mask = np.ones(tokens.shape, np.float32)
+    return Sampled(tokens, mask, np.zeros_like(mask), ())
+
+  config = SimpleNamespace(prompt_lengths=(64,))
+  policy = Policy(None, sample, None)
+  monkeypatch.setattr(writers.run, "load", lambda path: (config, tokenizer, {}))
+  monkeypatch.setattr(writers.run, "make_policy", lambda *given: policy)
+  write = scoring_run.choose_writer(
+    kernels=None,
+    endpoint=None,
+    checkpoint="x",
+    model="",
+    temperature=0.5,
+    seed=0,
+    samples=3,
+    python=False,
+  )
+  item = Item("relu", 1, 0, "", suite.get("relu"))
+  made = scoring.score([item], write, judged, tmp_path, samples=3)
+  assert made["all"]["samples"] == 3
+  assert made["all"]["filtered"]["pass@1"]["value"] == 1.0
+  assert asked == [(3, 0.5)]

@@ -12,6 +12,7 @@ import resource
 import select
 import signal
 import sys
+import tempfile
 import time
 
 import torch
@@ -72,6 +73,7 @@ def _job(directory: pathlib.Path) -> None:
     job = json.loads((directory / "job.json").read_text())
     os.chdir(directory)
     os.environ["HOME"] = os.environ["TMPDIR"] = str(directory)
+    tempfile.tempdir = None  # Asks TMPDIR anew.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_MOST_FILE, _MOST_FILE))
     if job.get("memory_bytes"):
