@@ -257,38 +257,26 @@ def write_bundle(
   directory.mkdir(parents=True)
   made = prepared.facts["reference"]
   first = made["variants"][0]
-  arguments, attributes, weights = [], {}, {}
-  used = range(len(first["inputs"])) if traced is None else traced.inputs
-  for i in used:
-    entry = first["inputs"][i]
-    if "value" in entry:
-      attributes[f"x{i}"] = entry["value"]
-      arguments.append(_attribute(f"x{i}", entry["value"]))
-    else:
-      arguments.append(_array(f"x{i}", "input", entry))
-  state = made["weights"] if traced is None else traced.weights
-  origin = prepared.directory if traced is None else traced.directory
-  for key, entry in state.items():
-    safe = key if traced else re.sub(r"\W", "_", key)
-    arguments.append(_array(safe, "input", entry))
-    weights[safe] = _link(origin, directory, entry["file"])
-  for k, entry in enumerate(first["outputs"]):
-    arguments.append(_array(f"y{k}", "output", entry))
+  used = list(range(len(first["inputs"])) if traced is None else traced.inputs)
+  state, origin = made["weights"], prepared.directory
+  if traced is not None:
+    state, origin = traced.weights, traced.directory
+  safe = {key: re.sub(r"\W", "_", key) for key in state}
+  attributes = {
+    f"x{i}": first["inputs"][i]["value"]
+    for i in used
+    if "value" in first["inputs"][i]
+  }
+  arguments = [_argument(f"x{i}", "input", first["inputs"][i]) for i in used]
+  arguments += [_argument(safe[k], "input", e) for k, e in state.items()]
+  arguments += [
+    _argument(f"y{k}", "output", e) for k, e in enumerate(first["outputs"])
+  ]
+  weights = {
+    safe[k]: _link(origin, directory, e["file"]) for k, e in state.items()
+  }
   variants = [
-    {
-      "inputs": {
-        **{
-          f"x{i}": _link(prepared.directory, directory, v["inputs"][i]["file"])
-          for i in used
-          if "file" in v["inputs"][i]
-        },
-        **weights,
-      },
-      "outputs": {
-        f"y{k}": _link(prepared.directory, directory, entry["file"])
-        for k, entry in enumerate(v["outputs"])
-      },
-    }
+    _variant(v, used, weights, prepared.directory, directory)
     for v in made["variants"]
   ]
   rtol, atol = tolerance or (made["rtol"], made["atol"])
@@ -304,22 +292,30 @@ def write_bundle(
   (directory / "problem.json").write_text(json.dumps(problem, indent=1) + "\n")
 
 
-def _array(name: str, kind: str, entry: dict) -> dict:
-  shape = entry["shape"]
-  return {"name": name, "kind": kind, "dtype": entry["dtype"], "shape": shape}
-
-
-def _attribute(name: str, value) -> dict:
-  kinds = {int: "int64", float: "float32", bool: "bool"}
-  if type(value) not in kinds:
-    kind = type(value).__name__
-    raise Refused("unsupported", f"an input is a {kind}, not a number")
-  return {
-    "name": name,
-    "kind": "attribute",
-    "dtype": kinds[type(value)],
-    "shape": [],
+def _variant(variant: dict, used, weights: dict, origin, target) -> dict:
+  """A variant as problem.json lists it, its files linked."""
+  inputs = {
+    f"x{i}": _link(origin, target, variant["inputs"][i]["file"])
+    for i in used
+    if "file" in variant["inputs"][i]
   }
+  outputs = {
+    f"y{k}": _link(origin, target, entry["file"])
+    for k, entry in enumerate(variant["outputs"])
+  }
+  return {"inputs": {**inputs, **weights}, "outputs": outputs}
+
+
+def _argument(name: str, kind: str, entry: dict) -> dict:
+  """An array, or a number, which is an attribute then."""
+  if "value" not in entry:
+    dtype, shape = entry["dtype"], entry["shape"]
+    return {"name": name, "kind": kind, "dtype": dtype, "shape": shape}
+  kinds = {int: "int64", float: "float32", bool: "bool"}
+  found = type(entry["value"])
+  if found not in kinds:
+    raise Refused("unsupported", f"an input is a {found.__name__}, no number")
+  return {"name": name, "kind": "attribute", "dtype": kinds[found], "shape": []}
 
 
 def _link(origin: pathlib.Path, target: pathlib.Path, file: str) -> str:

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -63,27 +64,43 @@ def function(
 
   def reference(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """One forward in the worker."""
-    files = {}
-    for k, name in enumerate(entries):
-      files[name] = {**entries[name], "file": f"given{k}.npy"}
-      np.save(directory / f"given{k}.npy", arrays[name])
-    job = {
-      "kind": "apply",
-      "source": prepared.source,
-      "sizes": prepared.sizes,
-      "weight_seed": WEIGHT_SEED,
-      "inputs": [
-        files.get(f"x{i}", entry) for i, entry in enumerate(first["inputs"])
-      ],
-      "weights": {k: e for k, e in files.items() if k in made["weights"]},
-      "double": not made["tolerance"].startswith("kernelbench"),
-    }
-    answer = worker.run(job, directory)
-    if answer["status"] != "ok":
-      raise Refused(answer["status"], answer["log"])
-    return {
-      f"y{k}": np.load(directory / entry["file"], allow_pickle=False)
-      for k, entry in enumerate(answer["outputs"])
-    }
+    return _apply(worker, prepared, directory, entries, arrays)
 
   return Function(inputs, others, reference, (made["rtol"], made["atol"]))
+
+
+def _apply(
+  worker: TorchWorker,
+  prepared: Prepared,
+  directory: pathlib.Path,
+  entries: Mapping[str, dict],
+  arrays: Mapping[str, np.ndarray],
+) -> dict[str, np.ndarray]:
+  """Outputs for arrays by name; `entries` are what they replace."""
+  made = prepared.facts["reference"]
+  files = {}
+  for k, name in enumerate(entries):
+    files[name] = {**entries[name], "file": f"given{k}.npy"}
+    np.save(directory / f"given{k}.npy", arrays[name])
+  inputs = made["variants"][0]["inputs"]
+  for i, entry in enumerate(inputs):
+    if "file" in entry and f"x{i}" not in files:
+      shutil.copyfile(
+        prepared.directory / entry["file"], directory / entry["file"]
+      )
+  job = {
+    "kind": "apply",
+    "source": prepared.source,
+    "sizes": prepared.sizes,
+    "weight_seed": WEIGHT_SEED,
+    "inputs": [files.get(f"x{i}", entry) for i, entry in enumerate(inputs)],
+    "weights": {k: e for k, e in files.items() if k in made["weights"]},
+    "double": not made["tolerance"].startswith("kernelbench"),
+  }
+  answer = worker.run(job, directory)
+  if answer["status"] != "ok":
+    raise Refused(answer["status"], answer["log"])
+  return {
+    f"y{k}": np.load(directory / entry["file"], allow_pickle=False)
+    for k, entry in enumerate(answer["outputs"])
+  }

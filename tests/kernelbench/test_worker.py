@@ -1,8 +1,9 @@
 """The torch worker: sizes, costs, walls around a job."""
 
+import numpy as np
 import pytest
 
-from jaxkern.tasks import kernelbench
+from jaxkern.tasks import kernelbench, kernelbench_function
 from jaxkern.tasks.kernelbench import BUDGET
 
 HEAD = "import torch\nimport torch.nn as nn\n"
@@ -135,3 +136,23 @@ def test_ill_conditioned_answers_do_not_widen_the_tolerance(worker, tmp_path):
   found = made.facts["reference"]
   assert found["tolerance"].startswith("ill-conditioned")
   assert found["atol"] <= 0.06
+
+
+def test_problem_is_a_function_of_arrays(worker, tmp_path):
+  source = JOB.replace(
+    "  def forward",
+    "  def __init__(self):\n    super()"
+    ".__init__()\n    self.by = nn.Parameter(torch.ones(4))\n  def forward",
+    1,
+  )
+  source = source.replace("return x\n", "return x * self.by\n")
+  prepared = kernelbench.prepare(worker, source, tmp_path / "cache")
+  made = kernelbench_function.function(worker, prepared, tmp_path / "calls")
+  assert set(made.inputs) == {"x0", "by"} == set(made.others)
+  assert not np.array_equal(made.inputs["x0"], made.others["x0"])
+  assert np.all(made.inputs["by"] == 1) and np.all(made.others["by"] > 1)
+  given = {"x0": np.array([1, 2, 3, 4], np.float32)}
+  given["by"] = np.array([2, 0, -1, 10], np.float32)
+  assert made.reference(given)["y0"].tolist() == [2, 0, -3, 40]
+  rtol, atol = made.tolerance
+  assert rtol > 0 and atol > 0
