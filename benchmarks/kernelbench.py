@@ -31,7 +31,7 @@ from jaxkern.tasks.torch_worker import TorchWorker
 ROOT = pathlib.Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "kernelbench"))
 
-import candidates  # noqa: E402
+import naive_pairs  # noqa: E402
 
 
 def main():
@@ -192,7 +192,7 @@ def judged(judge: Judge, problems) -> dict:
   """The candidates against the checkout's problems of the same numbers."""
   sources = {(p.level, p.number): p for p in problems}
   rows = []
-  for pair in candidates.PAIRS:
+  for pair in naive_pairs.PAIRS:
     problem = sources.get((pair.level, pair.number))
     if problem is None:
       continue

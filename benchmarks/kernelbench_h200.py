@@ -31,7 +31,7 @@ from jaxkern.tasks.torch_worker import TorchWorker
 ROOT = pathlib.Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "kernelbench"))
 
-import candidates  # noqa: E402
+import naive_pairs  # noqa: E402
 
 # What one process of their harness does for one pair; prints one object.
 THEIRS = """
@@ -121,7 +121,7 @@ def main():
 def write(work: pathlib.Path, count: int, rows: int) -> list[dict]:
   """Files of the first pairs, right ones and wrong ones in turn."""
   pairs = []
-  for k, pair in enumerate(candidates.PAIRS[:count]):
+  for k, pair in enumerate(naive_pairs.PAIRS[:count]):
     text = pair.candidate
     if k % 2:
       text = text.replace(*pair.error)

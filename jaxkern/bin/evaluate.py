@@ -37,8 +37,7 @@ flags.DEFINE_integer("seed", 0, "Of the sampling.")
 
 def main(_) -> None:
   """One JSON object for a pair; else scores, and where the page lies."""
-  timing = {"device": F.device, "repetitions": F.repetitions}
-  timing["baselines"] = F.baselines
+  timing = {k: F[k].value for k in ("device", "repetitions", "baselines")}
   if F.reference and F.candidate:
     print(library.to_json(library.pair(F.reference, F.candidate, **timing)))
     return

@@ -240,15 +240,13 @@ def write_bundle(
 ) -> None:
   """A bundle of the problem; files are linked, not copied, where they can be.
 
-  The arguments are a trace's, or, for kernels in the native form, all inputs
-  (x0, ...) and then all parameters and buffers of Model; outputs are y0, ....
-
   Args:
     prepared: the problem.
     directory: a new one.
     name: of the bundle.
-    traced: whose arguments.
-    tolerance: (rtol, atol) instead of the derived one.
+    traced: whose arguments; None for those of the native form, all inputs (x0,
+      ...), then Model's parameters and buffers. Outputs are y0, ....
+    tolerance: (rtol, atol), else the derived one.
 
   Raises:
     Refused: an input is neither an array nor a number.
@@ -262,25 +260,20 @@ def write_bundle(
   if traced is not None:
     state, origin = traced.weights, traced.directory
   safe = {key: re.sub(r"\W", "_", key) for key in state}
-  attributes = {
-    f"x{i}": first["inputs"][i]["value"]
-    for i in used
-    if "value" in first["inputs"][i]
-  }
-  arguments = [_argument(f"x{i}", "input", first["inputs"][i]) for i in used]
-  arguments += [_argument(safe[k], "input", e) for k, e in state.items()]
-  arguments += [
-    _argument(f"y{k}", "output", e) for k, e in enumerate(first["outputs"])
+  given = {f"x{i}": first["inputs"][i] for i in used}
+  numbers = {k: e["value"] for k, e in given.items() if "value" in e}
+  arguments = [
+    *(_argument(k, "input", e) for k, e in given.items()),
+    *(_argument(safe[k], "input", e) for k, e in state.items()),
+    *(_argument(f"y{k}", "output", e) for k, e in enumerate(first["outputs"])),
   ]
-  weights = {
-    safe[k]: _link(origin, directory, e["file"]) for k, e in state.items()
-  }
+  weights = {safe[k]: _link(origin, directory, state[k]["file"]) for k in state}
+  origin = prepared.directory
   variants = [
-    _variant(v, used, weights, prepared.directory, directory)
-    for v in made["variants"]
+    _variant(v, used, weights, origin, directory) for v in made["variants"]
   ]
   rtol, atol = tolerance or (made["rtol"], made["atol"])
-  case = {"attributes": attributes, "rtol": rtol, "atol": atol, "timed": True}
+  case = {"attributes": numbers, "rtol": rtol, "atol": atol, "timed": True}
   problem = {
     "format": 1,
     "name": re.sub(r"\W", "_", name),

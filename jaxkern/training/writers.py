@@ -54,14 +54,7 @@ def endpoint(
       "max_tokens": max_tokens,
       "seed": seed,
     }
-    headers = {"Content-Type": "application/json"}
-    if key := os.environ.get("OPENAI_API_KEY"):
-      headers["Authorization"] = f"Bearer {key}"
-    request = urllib.request.Request(
-      address, json.dumps(body).encode(), headers
-    )
-    with urllib.request.urlopen(request, timeout=timeout_s) as answer:
-      told = json.load(answer)
+    told = _post(address, body, timeout_s)
     return told["choices"][0]["message"]["content"] or ""
 
   def write(item: Item, samples: Sequence[int]) -> list[str]:
@@ -69,6 +62,15 @@ def endpoint(
     return [extract(_patiently(ask, item.prompt, k, wait_s)) for k in samples]
 
   return write
+
+
+def _post(address: str, body: dict, timeout_s: float) -> dict:
+  headers = {"Content-Type": "application/json"}
+  if key := os.environ.get("OPENAI_API_KEY"):
+    headers["Authorization"] = f"Bearer {key}"
+  request = urllib.request.Request(address, json.dumps(body).encode(), headers)
+  with urllib.request.urlopen(request, timeout=timeout_s) as answer:
+    return json.load(answer)
 
 
 def _patiently(ask, prompt: str, seed: int, wait_s: float) -> str:

@@ -5,18 +5,18 @@ import os
 import subprocess
 import sys
 
-import candidates
+import naive_pairs
 import pytest
 
 from jaxkern.evaluator.pairs import Judge
 from jaxkern.tasks import kernelbench
 
-BY_NAME = {pair.name: pair for pair in candidates.PAIRS}
+BY_NAME = {pair.name: pair for pair in naive_pairs.PAIRS}
 RELU = BY_NAME["relu"]
 LINEAR = BY_NAME["divide_gelu"]
 
 
-@pytest.mark.parametrize("pair", candidates.PAIRS, ids=lambda p: p.name)
+@pytest.mark.parametrize("pair", naive_pairs.PAIRS, ids=lambda p: p.name)
 def test_right_candidate_is_right_and_planted_error_is_found(judge, pair):
   right = judge.judge(pair.reference, pair.candidate)
   assert right["status"] == "ok", right["log"]
@@ -28,7 +28,7 @@ def test_right_candidate_is_right_and_planted_error_is_found(judge, pair):
 
 
 def test_there_are_enough_of_them():
-  assert len(candidates.PAIRS) >= 20
+  assert len(naive_pairs.PAIRS) >= 20
 
 
 def forward(text, candidate=RELU.candidate, call="return ext.run(x)"):
@@ -197,11 +197,11 @@ def test_problem_is_prepared_once(judge, monkeypatch):
 
 
 def test_checkout_is_read_from_its_root_or_its_folder(tmp_path):
-  candidates.write_checkout(tmp_path)
+  naive_pairs.write_checkout(tmp_path)
   (tmp_path / "KernelBench" / "level1" / "notes.txt").write_text("x")
   problems = kernelbench.problems(tmp_path)
   assert problems == kernelbench.problems(tmp_path / "KernelBench")
-  assert len(problems) == len(candidates.PAIRS)
+  assert len(problems) == len(naive_pairs.PAIRS)
   assert problems[0][:3] == (1, 1, "1_square.py")
   with pytest.raises(ValueError, match="level1"):
     kernelbench.problems(tmp_path / "KernelBench" / "level1")
@@ -239,7 +239,7 @@ def test_without_torch_it_is_said(judge, tmp_path):
 
 
 def test_folder_of_candidates_over_a_checkout(worker, tmp_path):
-  candidates.write_checkout(tmp_path)
+  naive_pairs.write_checkout(tmp_path)
   kernels = tmp_path / "kernels"
   kernels.mkdir()
   wrong = BY_NAME["square"].candidate.replace(*BY_NAME["square"].error)
