@@ -232,7 +232,7 @@ def trace(
 
 def write_bundle(
   prepared: Prepared,
-  directory: str | os.PathLike,
+  directory: pathlib.Path,
   *,
   name: str = "kernelbench",
   traced: Trace | None = None,
@@ -251,14 +251,12 @@ def write_bundle(
   Raises:
     Refused: an input is neither an array nor a number.
   """
-  directory = pathlib.Path(directory)
   directory.mkdir(parents=True)
   made = prepared.facts["reference"]
   first = made["variants"][0]
   used = list(range(len(first["inputs"])) if traced is None else traced.inputs)
-  state, origin = made["weights"], prepared.directory
-  if traced is not None:
-    state, origin = traced.weights, traced.directory
+  state = made["weights"] if traced is None else traced.weights
+  origin = (traced or prepared).directory
   safe = {key: re.sub(r"\W", "_", key) for key in state}
   given = {f"x{i}": first["inputs"][i] for i in used}
   numbers = {k: e["value"] for k, e in given.items() if "value" in e}
@@ -268,12 +266,11 @@ def write_bundle(
     *(_argument(f"y{k}", "output", e) for k, e in enumerate(first["outputs"])),
   ]
   weights = {safe[k]: _link(origin, directory, state[k]["file"]) for k in state}
-  origin = prepared.directory
   variants = [
-    _variant(v, used, weights, origin, directory) for v in made["variants"]
+    _variant(v, used, weights, prepared, directory) for v in made["variants"]
   ]
-  rtol, atol = tolerance or (made["rtol"], made["atol"])
-  case = {"attributes": numbers, "rtol": rtol, "atol": atol, "timed": True}
+  case = {"attributes": numbers, "timed": True}
+  case["rtol"], case["atol"] = tolerance or (made["rtol"], made["atol"])
   problem = {
     "format": 1,
     "name": re.sub(r"\W", "_", name),
@@ -282,11 +279,12 @@ def write_bundle(
     "arguments": arguments,
     "cases": [{**case, **variants[0], "variants": variants[1:]}],
   }
-  (directory / "problem.json").write_text(json.dumps(problem, indent=1) + "\n")
+  (directory / "problem.json").write_text(json.dumps(problem))
 
 
-def _variant(variant: dict, used, weights: dict, origin, target) -> dict:
+def _variant(variant: dict, used, weights: dict, prepared, target) -> dict:
   """A variant as problem.json lists it, its files linked."""
+  origin = prepared.directory
   inputs = {
     f"x{i}": _link(origin, target, variant["inputs"][i]["file"])
     for i in used
