@@ -19,7 +19,7 @@ _START_S = 300.0
 
 
 class TorchWorker:
-  """Starts with the first job; used from one thread at a time."""
+  """Starts with the first job; jobs of several threads take turns."""
 
   def __init__(self, python: str = sys.executable, threads: int = 1):
     """`python` is one that has torch; `threads` are torch's, per job."""
