@@ -1,0 +1,190 @@
+"""Kernels from anywhere, judged over many tasks: JSON lines, scores, a page.
+
+A writer gives texts for an item, a judge gives verdicts; both are functions.
+What is judged is appended to results.jsonl at once, so that whoever is killed
+goes on where it was.
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import statistics
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import tqdm
+
+from jaxkern.data import kernelbench_files
+from jaxkern.data.jsonl import read_lines
+from jaxkern.evaluator import Evaluator, Request
+from jaxkern.rewards import scores
+from jaxkern.training import scoring_page
+
+
+class Item(NamedTuple):
+  """Something to be solved.
+
+  Attributes:
+    task: its name.
+    level, number: as its suite counts; number 0 where it does not.
+    prompt: the text for a model.
+    subject: what the judge takes: a Task, or a KernelBench problem.
+  """
+
+  task: str
+  level: int
+  number: int
+  prompt: str
+  subject: Any
+
+
+# (item, samples that are wanted) -> their texts; None where there is none.
+Writer = Callable[[Item, Sequence[int]], Sequence[str | None]]
+# (item, text) -> {'status', 'raw_status', 'log', 'times_us', 'us', ...}
+Judge = Callable[[Item, str], dict]
+
+
+def score(
+  items: Sequence[Item],
+  writer: Writer,
+  judge: Judge,
+  out: str | os.PathLike,
+  *,
+  samples: int = 1,
+  ks: Sequence[int] = (1,),
+  threads: int = 2,
+  title: str = "evaluation",
+) -> dict:
+  """Judges `samples` texts per item; leaves files in `out`.
+
+  results.jsonl (every text with its verdict), summary.json, evaluation.html.
+  What results.jsonl has already is not written or judged again.
+
+  Returns:
+    The summary: `scores.summarise` of all rows.
+  """
+  out = pathlib.Path(out)
+  out.mkdir(parents=True, exist_ok=True)
+  path = out / "results.jsonl"
+  wanted = {item.task for item in items}
+  rows = [r for r in read_lines(path) if r["task"] in wanted]
+  done = {(row["task"], row["sample"]) for row in rows}
+  todo = [
+    (item, missing)
+    for item in items
+    if (missing := [k for k in range(samples) if (item.task, k) not in done])
+  ]
+  bar = tqdm.tqdm(
+    total=len(items) * samples, initial=len(rows), desc=title, unit="kernel"
+  )
+  with (
+    bar,
+    open(path, "a", encoding="utf-8") as file,
+    concurrent.futures.ThreadPoolExecutor(threads) as pool,
+  ):
+    pending: set = set()
+    for item, missing in todo:
+      for k, text in zip(missing, writer(item, missing), strict=True):
+        pending.add(pool.submit(_row, item, k, text, judge))
+      pending = _drain(pending, 2 * threads, rows, file, bar)
+    _drain(pending, 0, rows, file, bar)
+  return finish(rows, out, ks, title)
+
+
+def finish(
+  rows: Sequence[dict], out: str | os.PathLike, ks: Sequence[int], title: str
+) -> dict:
+  """Scores rows, writes summary.json and the page; returns the summary."""
+  out = pathlib.Path(out)
+  out.mkdir(parents=True, exist_ok=True)
+  rows = sorted(rows, key=lambda r: (r["level"], r["task"], r["sample"]))
+  summary = scores.summarise(rows, ks)
+  (out / "summary.json").write_text(json.dumps(summary, indent=1) + "\n")
+  scoring_page.write(out / "evaluation.html", rows, summary, title)
+  for level in {int(r["level"]) for r in rows if r.get("number")}:
+    kernelbench_files.write_run(
+      out / f"kernelbench_level{level}", rows, level, ks
+    )
+  return summary
+
+
+def _drain(pending: set, most: int, rows: list, file, bar) -> set:
+  """Waits until at most that many are pending, and keeps what is done."""
+  while len(pending) > most:
+    done, pending = concurrent.futures.wait(
+      pending, return_when=concurrent.futures.FIRST_COMPLETED
+    )
+    for future in done:
+      row = future.result()
+      file.write(json.dumps(row) + "\n")
+      rows.append(row)
+      bar.update()
+    file.flush()
+  return pending
+
+
+def _row(item: Item, sample: int, text: str | None, judge: Judge) -> dict:
+  row = {
+    "task": item.task,
+    "level": item.level,
+    "number": item.number,
+    "sample": sample,
+    "source": text or "",
+  }
+  if text is None:
+    return {**row, "status": "extract_error", "log": "there is no kernel"}
+  return {**row, **judge(item, text)}
+
+
+def suite_judge(evaluator: Evaluator, repetitions: int) -> Judge:
+  """Judges items whose subject is a Task."""
+
+  def judge(item: Item, text: str) -> dict:
+    """Against the task's naive kernel; raw verdicts where rules were broken."""
+    request = Request(item.subject, text, repetitions)
+    (result,) = evaluator.evaluate([request])
+    raw = result.status
+    if raw == "cheating":
+      (other,) = evaluator.evaluate([request._replace(rules=False)])
+      raw = other.status
+    times = list(result.times_us)
+    return {
+      "status": result.status,
+      "raw_status": raw,
+      "log": result.log,
+      "times_us": times,
+      "us": statistics.median(times) if times else 0.0,
+      "baseline_us": result.baseline_us,
+    }
+
+  return judge
+
+
+def kernelbench_judge(pairs: Any, roof: tuple[float, float] | None) -> Judge:
+  """Judges items whose subject is a problem's text.
+
+  Args:
+    pairs: a jaxkern.evaluator.pairs.Judge.
+    roof: (FLOP per second, bytes per second) for `roofline`, or None.
+  """
+
+  def judge(item: Item, text: str) -> dict:
+    """Against the reference in torch; the raw verdict is by their tolerance."""
+    verdict = pairs.judge(item.subject, text)
+    cost = verdict["evidence"].get("cost", {})
+    first = next(iter(verdict["baselines"].values()), {})
+    row = {
+      k: verdict[k]
+      for k in ("status", "log", "times_us", "us", "road", "device")
+    }
+    row["raw_status"] = verdict["kernelbench_status"]
+    row["baseline_us"] = first.get("us", 0.0)
+    row["flops"], row["bytes"] = cost.get("flops", 0), cost.get("bytes", 0)
+    if roof and verdict["us"]:
+      row["roofline"] = scores.roofline_share(
+        verdict["us"], row["flops"], row["bytes"], *roof
+      )
+    return row
+
+  return judge

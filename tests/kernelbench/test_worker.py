@@ -1,0 +1,158 @@
+"""The torch worker: sizes, costs, walls around a job."""
+
+import numpy as np
+import pytest
+
+from jaxkern.tasks import kernelbench, kernelbench_function
+from jaxkern.tasks.kernelbench import BUDGET
+
+HEAD = "import torch\nimport torch.nn as nn\n"
+LARGE = (
+  HEAD
+  + """
+class Model(nn.Module):
+  def __init__(self, width, groups):
+    super().__init__()
+    self.layer = nn.Linear(width, 1024 * 4)
+    self.norm = nn.GroupNorm(groups, 1024 * 4)
+  def forward(self, x):
+    return self.norm(self.layer(x))
+
+batch = 2048
+width = 4096
+groups = 16
+def get_inputs():
+  return [torch.rand(batch, width)]
+def get_init_inputs():
+  return [width, groups]
+"""
+)
+
+
+def measure(worker, source, directory, seconds=20):
+  job = {"kind": "measure", "source": source, "budget": BUDGET}
+  return worker.run({**job, "seconds": seconds}, directory)
+
+
+def test_cost_is_that_of_the_formula(worker, tmp_path):
+  made = measure(worker, LARGE.replace("self.norm(", "("), tmp_path)
+  product = 2 * 2048 * 4096 * 4096
+  assert made["full"]["flops"] == pytest.approx(product, rel=1e-2)
+  assert made["full"]["terms"] == 4096
+  arrays = 2048 * 4096 * 2 + 4096 * 4096 + 3 * 4096
+  assert made["full"]["bytes"] == 4 * arrays
+
+
+def test_sizes_are_halved_until_they_fit(worker, tmp_path):
+  # The layer's own width is in the class, which stays as it is.
+  made = measure(worker, LARGE, tmp_path)
+  assert made["over_budget"] == ""
+  assert made["reduced"]["flops"] <= BUDGET["flops"]
+  assert made["reduced"]["traffic"] <= BUDGET["traffic"]
+  lines = LARGE.splitlines()
+  names = {lines[int(p.split(":")[0]) - 1] for p in made["sizes"]}
+  assert "batch = 2048" in names and "width = 4096" in names
+  assert all(value >= 2 for value in made["sizes"].values())
+
+
+def test_sizes_that_must_agree_are_halved_together(worker, tmp_path):
+  source = LARGE.replace("[width, groups]", "[4096, groups]")
+  made = measure(worker, source, tmp_path)
+  assert made["over_budget"] == ""
+  width, given = (
+    made["sizes"][f"{1 + n}:{line.index('4096')}"]
+    for n, line in enumerate(source.splitlines())
+    if line.startswith(("width", "  return [4096"))
+  )
+  assert width == given < 4096
+
+
+def test_what_cannot_be_halved_is_refused_with_a_reason(worker, tmp_path):
+  source = LARGE.replace("(batch, width)", "(9999, 4097)")
+  source = source.replace("[width, groups]", "[4097, groups]")
+  source += "\nassert get_inputs()[0].shape == (9999, 4097)\n"
+  with pytest.raises(kernelbench.Refused, match="times what the cpu device"):
+    kernelbench.prepare(worker, source, tmp_path)
+
+
+JOB = (
+  HEAD
+  + """
+class Model(nn.Module):
+  def forward(self, x):
+    return x
+def get_inputs():
+  return [torch.rand(4)]
+def get_init_inputs():
+  return []
+"""
+)
+
+
+def test_endless_job_is_a_timeout(worker, tmp_path):
+  job = {"kind": "measure", "source": JOB + "while True: pass\n"}
+  job |= {"budget": BUDGET, "seconds": 1}
+  answer = worker.run(job, tmp_path, timeout_s=1)
+  assert answer["status"] == "timeout"
+  assert measure(worker, JOB, tmp_path)["status"] == "ok"  # The next one runs.
+
+
+def test_crash_is_a_status(worker, tmp_path):
+  text = JOB + "import os\nos.abort()\n"
+  answer = measure(worker, text, tmp_path)
+  assert answer["status"] == "crash" and "exit" in answer["log"]
+
+
+def test_job_cannot_write_or_read_elsewhere(worker, tmp_path):
+  secret = tmp_path / "secret"
+  secret.write_text("expected")
+  for reach in (f"open({str(secret)!r}).read()", "open('/tmp/x-kb', 'w')"):
+    answer = measure(worker, JOB + reach + "\n", tmp_path / "job")
+    assert answer["status"] == "runtime_error"
+    assert "PermissionError" in answer["log"]
+
+
+def test_job_cannot_write_answers_for_another(worker, tmp_path):
+  """What it prints does not reach the worker's own channel."""
+  text = JOB + 'print(\'{"timed_out": true, "exit": 0}\', flush=True)\n'
+  assert measure(worker, text, tmp_path)["status"] == "ok"
+
+
+def test_expected_outputs_are_those_of_float64(worker, tmp_path):
+  source = JOB.replace("return x\n", "return x + 1e-9\n")
+  made = kernelbench.prepare(worker, source, tmp_path)
+  found = made.facts["reference"]
+  assert found["tolerance"] == "derived"
+  assert 0 < found["atol"] < 1e-4 and 0 < found["rtol"] < 1e-4
+  single = source.replace("x + 1e-9", "x.float() + 1")
+  made = kernelbench.prepare(worker, single, tmp_path)
+  assert made.facts["reference"]["tolerance"].startswith("kernelbench")
+  assert made.facts["reference"]["atol"] == kernelbench.TOLERANCE
+
+
+def test_ill_conditioned_answers_do_not_widen_the_tolerance(worker, tmp_path):
+  source = JOB.replace("return x\n", "return torch.sin(x * 1e9)\n")
+  made = kernelbench.prepare(worker, source, tmp_path)
+  found = made.facts["reference"]
+  assert found["tolerance"].startswith("ill-conditioned")
+  assert found["atol"] <= 0.06
+
+
+def test_problem_is_a_function_of_arrays(worker, tmp_path):
+  source = JOB.replace(
+    "  def forward",
+    "  def __init__(self):\n    super()"
+    ".__init__()\n    self.by = nn.Parameter(torch.ones(4))\n  def forward",
+    1,
+  )
+  source = source.replace("return x\n", "return x * self.by\n")
+  prepared = kernelbench.prepare(worker, source, tmp_path / "cache")
+  made = kernelbench_function.function(worker, prepared, tmp_path / "calls")
+  assert set(made.inputs) == {"x0", "by"} == set(made.others)
+  assert not np.array_equal(made.inputs["x0"], made.others["x0"])
+  assert np.all(made.inputs["by"] == 1) and np.all(made.others["by"] > 1)
+  given = {"x0": np.array([1, 2, 3, 4], np.float32)}
+  given["by"] = np.array([2, 0, -1, 10], np.float32)
+  assert made.reference(given)["y0"].tolist() == [2, 0, -3, 40]
+  rtol, atol = made.tolerance
+  assert rtol > 0 and atol > 0
