@@ -1,12 +1,25 @@
 #include "backends/cuda/split_log.h"
 
 #include <cctype>
+#include <cstdlib>
+#include <sstream>
 
 namespace jaxkern {
 namespace {
 
 bool IsOfWord(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+/// Two lines, up to that one.
+std::string LinesAt(int line, const std::string& text) {
+  std::istringstream lines(text);
+  std::string before, last;
+  for (int i = 0; i < line; ++i) {
+    before = std::move(last);
+    std::getline(lines, last);
+  }
+  return before + "\n" + last;
 }
 
 }  // namespace
@@ -37,6 +50,25 @@ std::string UndefinedName(const std::string& log) {
   }
   // Compilers have names that no header declares.
   return word.rfind("__", 0) == 0 ? "" : word;
+}
+
+std::vector<int> SyntaxErrors(const std::string& log) {
+  const std::string place = "kernel.cu(", says = "): error: expected a";
+  std::vector<int> found;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("error:") == std::string::npos) continue;
+    const size_t end = line.find(says);
+    if (end == std::string::npos || line.rfind(place, 0) != 0) return {};
+    // What is no declaration may be the division's fault.
+    if (line.find("declaration", end) != std::string::npos) return {};
+    found.push_back(std::atoi(line.c_str() + place.size()));
+  }
+  return found;
+}
+
+bool AgreeAt(int line, const std::string& one, const std::string& other) {
+  return LinesAt(line, one) == LinesAt(line, other);
 }
 
 bool HasWord(const std::string& text, const std::string& word) {

@@ -1,5 +1,6 @@
 #include "backends/cuda/split_road.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -261,7 +262,7 @@ FastBuild SplitRoad::Compile(const std::string& text, const Division& division,
     if (ended.timed_out) return Done(std::move(ended));
     return Refuse("the compile worker died");
   }
-  if (!reply->ok && IsSure(*reply, division, unit, workshop)) {
+  if (!reply->ok && IsSure(*reply, text, division, unit, workshop)) {
     Ended ended;
     ended.exit_code = 1;
     ended.output = reply->log;
@@ -270,9 +271,17 @@ FastBuild SplitRoad::Compile(const std::string& text, const Division& division,
   return Join(*reply, names, unit, first, workshop);
 }
 
-/// A name that neither the rest of the text nor any header contains.
-bool SplitRoad::IsSure(const NvrtcReply& reply, const Division& division,
-                       const UnitFlags& unit, const Workshop& workshop) const {
+/// Wrong syntax where the device's half is the candidate's text, or a name that
+/// neither the rest of the text nor any header contains.
+bool SplitRoad::IsSure(const NvrtcReply& reply, const std::string& text,
+                       const Division& division, const UnitFlags& unit,
+                       const Workshop& workshop) const {
+  const std::vector<int> lines = SyntaxErrors(reply.log);
+  if (!lines.empty()) {
+    return std::all_of(lines.begin(), lines.end(), [&](int line) {
+      return AgreeAt(line, text, division.device);
+    });
+  }
   const std::string name = UndefinedName(reply.log);
   if (name.empty() || HasWord(division.host, name)) return false;
   const std::string headers =

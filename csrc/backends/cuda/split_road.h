@@ -44,8 +44,9 @@ class SplitRoad {
   FastBuild Compile(const std::string& text, const Division& division,
                     const UnitFlags& unit, const Workshop& workshop);
   /// Whether nvcc would complain of the same.
-  bool IsSure(const NvrtcReply& reply, const Division& division,
-              const UnitFlags& unit, const Workshop& workshop) const;
+  bool IsSure(const NvrtcReply& reply, const std::string& text,
+              const Division& division, const UnitFlags& unit,
+              const Workshop& workshop) const;
   FastBuild Join(const NvrtcReply& reply, const std::vector<std::string>& names,
                  const UnitFlags& unit, bool compiled,
                  const Workshop& workshop) const;

@@ -121,10 +121,15 @@ TEST(NvccsStepsRunInTheSandbox) {
 }
 
 TEST(ErrorsAreNvccsUnlessTheyAreSure) {
+  const Build type = bench().Make(
+      "__global__ void k(float* x) {\n  int* y = x;\n}\n" + kSource);
+  CHECK(type.status == Status::kCompileError);
+  CHECK_EQ(type.road, "nvcc");
   const Build syntax =
-      bench().Make("__global__ void k() {\n  int = 1;\n}\n" + kSource);
+      bench().Make("__global__ void k() {\n  int i = 1\n}\n" + kSource);
   CHECK(syntax.status == Status::kCompileError);
-  CHECK_EQ(syntax.road, "nvcc");
+  CHECK_EQ(syntax.road, "split");
+  CHECK_HAS(syntax.log, "kernel.cu(3): error: expected a \";\"");
   const Build build =
       bench().Make("__global__ void k() {\n  undeclared = 1;\n}\n" + kSource);
   CHECK(build.status == Status::kCompileError);

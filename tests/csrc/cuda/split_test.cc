@@ -226,6 +226,27 @@ TEST(OnlyTheFirstComplaintOfAnUnknownNameNamesIt) {
   CHECK_EQ(UndefinedName(""), "");
 }
 
+TEST(WrongSyntaxIsAllThatIsSaid) {
+  using jaxkern::SyntaxErrors;
+  const std::string semicolon = "kernel.cu(12): error: expected a \";\"\n  }\n";
+  const std::string expression =
+      "kernel.cu(7): error: expected an expression\n";
+  CHECK(SyntaxErrors(semicolon + expression) == (std::vector<int>{12, 7}));
+  CHECK(SyntaxErrors("").empty());
+  CHECK(SyntaxErrors(semicolon + "a.h(1): error: expected a \";\"\n").empty());
+  CHECK(SyntaxErrors("kernel.cu(1): error: expected a declaration\n").empty());
+  CHECK(SyntaxErrors(semicolon +
+                     "kernel.cu(2): error: identifier \"f\" is undefined\n")
+            .empty());
+}
+
+TEST(LinesAgreeWithTheOneBefore) {
+  using jaxkern::AgreeAt;
+  CHECK(AgreeAt(3, "x\na\nb\n", "y\na\nb"));
+  CHECK(!AgreeAt(2, "x\na\nb\n", "y\na\nb"));
+  CHECK(!AgreeAt(3, "x\na\nb\n", "x\na\nc\n"));
+}
+
 TEST(WordsAreWhole) {
   using jaxkern::HasWord;
   CHECK(HasWord("foo", "foo"));
