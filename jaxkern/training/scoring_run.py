@@ -185,17 +185,32 @@ def choose_writer(
 
 
 def table(summary: dict) -> str:
-  """Scores as lines for people."""
-  lines = []
-  for level, made in summary.items():
-    for side in ("filtered", "raw"):
-      facts = [
-        f"{name} {s['value']:.3f} [{s['interval'][0]:.3f},"
-        f" {s['interval'][1]:.3f}]"
-        for name, s in made[side].items()
-      ]
-      lines.append(f"{level} {side}: " + ", ".join(facts))
-  return "\n".join(lines)
+  """Scores for people: a row each, a column for each level.
+
+  What cheating would have made of a score follows in a row of its own, where it
+  would have made a difference.
+  """
+  rows = [["", *(f"level {k}" if k != "all" else k for k in summary)]]
+  for name in next(iter(summary.values()))["filtered"]:
+    filtered, raw = (
+      [_score(made[side].get(name)) for made in summary.values()]
+      for side in ("filtered", "raw")
+    )
+    rows.append([name, *filtered])
+    if raw != filtered:
+      rows.append([f"{name} raw", *raw])
+  widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+  return "\n".join(
+    "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True))
+    for row in rows
+  )
+
+
+def _score(score: dict | None) -> str:
+  if score is None:
+    return "-"
+  low, high = score["interval"]
+  return f"{score['value']:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def to_json(value: dict) -> str:

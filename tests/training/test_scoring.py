@@ -207,7 +207,7 @@ def test_folder_of_kernels_over_our_tasks(tmp_path):
     JAXKERN_CACHE=str(tmp_path / "cache"),
   )
   assert done.returncode == 0, done.stderr
-  assert "all filtered: pass@1" in done.stdout
+  assert done.stdout.split()[:4] == ["all", "level", "1", "pass@1"]
   rows = read_lines(out / "results.jsonl")
   [right] = [r for r in rows if r["status"] == "ok"]
   assert right["task"] == name and right["baseline_us"] > 0
@@ -265,3 +265,22 @@ def test_policy_writes_every_sample_that_is_missing(monkeypatch, tmp_path):
   assert made["all"]["samples"] == 3
   assert made["all"]["filtered"]["pass@1"]["value"] == 1.0
   assert asked == [(3, 0.5)]
+
+
+def test_the_table_has_a_column_per_level_and_raw_scores_that_differ():
+  score = {"value": 0.5, "interval": [0.25, 0.75]}
+  other = {"value": 1.0, "interval": [1.0, 1.0]}
+  summary = {
+    "all": {
+      "filtered": {"a": score, "b": score},
+      "raw": {"a": other, "b": score},
+    },
+    "1": {"filtered": {"a": score}, "raw": {"a": score}},
+  }
+  lines = [line.rstrip() for line in scoring_run.table(summary).split("\n")]
+  assert lines == [
+    "       all                   level 1",
+    "a      0.500 [0.250, 0.750]  0.500 [0.250, 0.750]",
+    "a raw  1.000 [1.000, 1.000]  0.500 [0.250, 0.750]",
+    "b      0.500 [0.250, 0.750]  -",
+  ]
