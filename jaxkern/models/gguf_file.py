@@ -220,11 +220,11 @@ def _open(path: pathlib.Path) -> gguf.GGUFReader:
 class _Reader(gguf.GGUFReader):
   """Says where a file that is cut off ends, and in which tensor."""
 
-  def _get(self, offset: int, dtype: Any, count: int = 1, *args: Any) -> Any:
+  def _get(self, offset: int, dtype: Any, count: int = 1, **order: Any) -> Any:
     end = int(offset) + np.dtype(dtype).itemsize * int(count)
     if end > len(self.data):
       raise ValueError(f"expected at least {end} bytes, got {len(self.data)}")
-    return super()._get(offset, dtype, count, *args)
+    return super()._get(offset, dtype, count, **order)
 
   def _build_tensors(self, start: int, fields: Sequence[Any]) -> None:
     tensors = []

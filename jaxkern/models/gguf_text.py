@@ -76,7 +76,13 @@ def text(get: Callable[[str], Any], where: str) -> Text | None:
     key = "tokenizer.ggml.merges"
     raise ValueError(f"{where}: {key}: expected merges, got none")
   kinds = get("tokenizer.ggml.token_type") or []
-  model = _model(tokens, merges, cut)
+  try:
+    model = _model(tokens, merges, cut)
+  # The library raises plain Exception for merges it cannot use.
+  except Exception as error:
+    raise ValueError(
+      f"{where}: tokenizer.ggml.merges: expected merges of its tokens: {error}"
+    ) from error
   for kind, special in ((_CONTROL, True), (_USER_DEFINED, False)):
     named = [t for t, k in zip(tokens, kinds, strict=False) if k == kind]
     added = [tokenizers.AddedToken(t, normalized=False) for t in named]
