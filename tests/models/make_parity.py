@@ -1,6 +1,6 @@
 """Writes parity.npz: what transformers makes of the small checkpoints.
 
-  pip install torch transformers
+  pip install -e '.[parity]'
   python tests/models/make_parity.py
 
 CI reads the file and needs neither. SDAR, which transformers does not have, is
