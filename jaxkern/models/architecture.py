@@ -89,26 +89,12 @@ def from_config(
   read.one_of("attention_bias", (False, family == "qwen2"), default=False)
   if any(kind != "full_attention" for kind in config.get("layer_types") or ()):
     raise read.error("layer_types", "full_attention in every layer")
-  heads, width = read.size("num_attention_heads"), read.size("hidden_size")
-  # Absent or null, these follow from others.
-  kv_heads, head_width = heads, FAMILIES[family].head_width
-  if config.get("num_key_value_heads") is not None:
-    kv_heads = read.size("num_key_value_heads")
-  if config.get("head_dim") is not None:
-    head_width = read.size("head_dim")
-  elif head_width is None:
-    if width % heads:
-      raise read.error("hidden_size", f"a multiple of {heads} heads")
-    head_width = width // heads
-  if heads % kv_heads:
-    raise read.error("num_key_value_heads", f"a divisor of {heads} heads")
-  if head_width % 2:
-    raise read.error("head_dim", "an even number", head_width)
+  heads, kv_heads, head_width = _heads(read, family)
   base, scaling = _rope(read)
   return Architecture(
     family=family,
     vocab_size=read.size("vocab_size"),
-    width=width,
+    width=read.size("hidden_size"),
     layers=read.size("num_hidden_layers"),
     heads=heads,
     kv_heads=kv_heads,
@@ -168,6 +154,26 @@ _SCALINGS = {
     "truncate": s.truncate,
   },
 }
+
+
+def _heads(read: "_Reader", family: str) -> tuple[int, int, int]:
+  """How many query heads and key heads, and their width."""
+  heads, width = read.size("num_attention_heads"), read.size("hidden_size")
+  # Absent or null, these follow from others.
+  kv_heads, head_width = heads, FAMILIES[family].head_width
+  if read.config.get("num_key_value_heads") is not None:
+    kv_heads = read.size("num_key_value_heads")
+  if read.config.get("head_dim") is not None:
+    head_width = read.size("head_dim")
+  elif head_width is None:
+    if width % heads:
+      raise read.error("hidden_size", f"a multiple of {heads} heads")
+    head_width = width // heads
+  if heads % kv_heads:
+    raise read.error("num_key_value_heads", f"a divisor of {heads} heads")
+  if head_width % 2:
+    raise read.error("head_dim", "an even number", head_width)
+  return heads, kv_heads, head_width
 
 
 def _rope(read: "_Reader") -> tuple[float, rope.Scaling | None]:

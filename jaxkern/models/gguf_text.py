@@ -75,7 +75,6 @@ def text(get: Callable[[str], Any], where: str) -> Text | None:
   if not merges:
     key = "tokenizer.ggml.merges"
     raise ValueError(f"{where}: {key}: expected merges, got none")
-  kinds = get("tokenizer.ggml.token_type") or []
   try:
     model = _model(tokens, merges, cut)
   # The library raises plain Exception for merges it cannot use.
@@ -83,10 +82,7 @@ def text(get: Callable[[str], Any], where: str) -> Text | None:
     raise ValueError(
       f"{where}: tokenizer.ggml.merges: expected merges of its tokens: {error}"
     ) from error
-  for kind, special in ((_CONTROL, True), (_USER_DEFINED, False)):
-    named = [t for t, k in zip(tokens, kinds, strict=False) if k == kind]
-    added = [tokenizers.AddedToken(t, normalized=False) for t in named]
-    (model.add_special_tokens if special else model.add_tokens)(added)
+  _add(model, tokens, get("tokenizer.ggml.token_type") or [])
   ids = {
     f"{name}_token": get(f"tokenizer.ggml.{key}_token_id")
     for name, key in (("bos", "bos"), ("eos", "eos"), ("pad", "padding"))
@@ -122,3 +118,13 @@ def _model(
   model.pre_tokenizer = pre_tokenizers.Sequence(_CUTS[cut]())
   model.decoder = decoders.ByteLevel()
   return model
+
+
+def _add(
+  model: tokenizers.Tokenizer, tokens: list[str], kinds: list[int]
+) -> None:
+  """Marks the tokens that are recognised before text is cut."""
+  for kind, special in ((_CONTROL, True), (_USER_DEFINED, False)):
+    named = [t for t, k in zip(tokens, kinds, strict=False) if k == kind]
+    added = [tokenizers.AddedToken(t, normalized=False) for t in named]
+    (model.add_special_tokens if special else model.add_tokens)(added)
