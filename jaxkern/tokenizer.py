@@ -36,11 +36,18 @@ _BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
 class Tokenizer:
   """Text to token ids and back; make one with `train` or `load`.
 
-  The special tokens in SPECIALS are recognised where they stand in a text and
-  belong to no merge. Every other text survives `decode(encode(text))` exactly.
+  Special tokens (SPECIALS, or a checkpoint's own) are recognised where they
+  stand in a text and belong to no merge. Every other text survives
+  `decode(encode(text))` exactly. `models.text` makes one of a checkpoint's.
+
+  Attributes:
+    end_ids: tokens that end a completion.
+    pad_id: what fills the rest of a row.
   """
 
   _model: tokenizers.Tokenizer
+  end_ids: tuple[int, ...] = (SPECIALS.index(END),)
+  pad_id: int = SPECIALS.index(PAD)
 
   @classmethod
   def train(cls, texts: Iterable[str], vocab_size: int) -> "Tokenizer":
@@ -117,7 +124,7 @@ class Tokenizer:
 
   def encode(self, text: str) -> list[int]:
     """Token ids of a text, special tokens included where it spells them."""
-    return self._model.encode(text).ids
+    return self._model.encode(text, add_special_tokens=False).ids
 
   def decode(self, ids: Sequence[int]) -> str:
     """Text up to the first end token, other special tokens left out.
@@ -125,21 +132,15 @@ class Tokenizer:
     Bytes that are not UTF-8, which a policy may sample, become U+FFFD.
     """
     ids = [int(i) for i in ids]
-    if self.end_id in ids:
-      ids = ids[: ids.index(self.end_id)]
-    return self._model.decode(ids, skip_special_tokens=True)
+    end = next((t for t, i in enumerate(ids) if i in self.end_ids), len(ids))
+    return self._model.decode(ids[:end], skip_special_tokens=True)
 
   @property
   def vocab_size(self) -> int:
-    """How many entries there are; every id is below it."""
-    return self._model.get_vocab_size()
-
-  @property
-  def pad_id(self) -> int:
-    """What fills the rest of a row."""
-    return SPECIALS.index(PAD)
+    """Every id is below it."""
+    return max(self._model.get_vocab().values()) + 1
 
   @property
   def end_id(self) -> int:
     """What a policy samples when it is done."""
-    return SPECIALS.index(END)
+    return self.end_ids[0]

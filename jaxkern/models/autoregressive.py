@@ -10,8 +10,9 @@ import chex
 import jax
 import jax.numpy as jnp
 
+from jaxkern.models.architecture import Architecture
 from jaxkern.models.policy import Policy, Sampled
-from jaxkern.models.transformer import Transformer, with_room
+from jaxkern.models.transformer import Transformer, build, with_room
 
 
 def autoregressive(
@@ -64,6 +65,32 @@ def autoregressive(
     remat=remat,
     dtype=dtype,
   )
+  return _around(model, max_new_tokens, end_id, pad_id)
+
+
+def from_architecture(
+  architecture: Architecture,
+  *,
+  max_new_tokens: int,
+  end_id: int,
+  pad_id: int,
+  remat: bool = False,
+  dtype: Any = jnp.float32,
+) -> Policy:
+  """The same for a checkpoint's architecture; its parameters are `init`'s kind.
+
+  Args:
+    architecture: see `architecture.from_config`.
+    max_new_tokens, end_id, pad_id, remat, dtype: see `autoregressive`.
+  """
+  model = build(architecture, remat=remat, dtype=dtype)
+  return _around(model, max_new_tokens, end_id, pad_id)
+
+
+def _around(
+  model: Transformer, max_new_tokens: int, end_id: int, pad_id: int
+) -> Policy:
+  """The policy that writes with a decoder."""
   ends = {"max_new_tokens": max_new_tokens, "end_id": end_id, "pad_id": pad_id}
   return Policy(
     init=jax.jit(functools.partial(_init, model)),

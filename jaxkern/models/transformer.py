@@ -15,6 +15,9 @@ import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
+from jaxkern.models import rope
+from jaxkern.models.architecture import Architecture
+
 _HIDDEN = -1e30  # Finite: a row that sees nothing gets a mean, not NaN.
 
 
@@ -33,21 +36,34 @@ class Cache(NamedTuple):
   values: chex.Array
 
 
-def rotate(x: chex.Array, positions: chex.Array, base: float) -> chex.Array:
+def rotate(
+  x: chex.Array,
+  positions: chex.Array,
+  base: float,
+  scaling: rope.Scaling | None = None,
+) -> chex.Array:
   """Rotary position embedding (RoFormer), halves convention of Llama and Qwen.
 
   Args:
     x: [B, L, heads, D], D even.
     positions: int32 [B, L].
     base: the longest wavelength is about 2 pi base.
+    scaling: for contexts longer than trained with.
 
   Returns:
-    Like x; the pair (i, i + D/2) turned by position / base^(2i/D).
+    Like x; the pair (i, i + D/2) turned by position / base^(2i/D), or as
+    scaling has it.
   """
   half = x.shape[-1] // 2
-  frequency = base ** (-jnp.arange(half, dtype=jnp.float32) / half)
+  if scaling is None:
+    frequency = base ** (-jnp.arange(half, dtype=jnp.float32) / half)
+  else:
+    frequency = jnp.asarray(rope.frequencies(2 * half, base, scaling))
   angle = positions[:, :, None, None] * frequency[None, None, None, :]
   cos, sin = jnp.cos(angle), jnp.sin(angle)
+  if scaling is not None:
+    size = rope.magnitude(scaling)
+    cos, sin = size * cos, size * sin
   first, second = jnp.split(x.astype(jnp.float32), 2, axis=-1)
   turned = (first * cos - second * sin, second * cos + first * sin)
   return jnp.concatenate(turned, axis=-1).astype(x.dtype)
@@ -71,8 +87,12 @@ def attend(
   # Queries that share a key head become rows of one matrix, [B, K, G L, D].
   kv_heads = cache.keys.shape[1]
   grouped = queries.transpose(0, 2, 1, 3).reshape(batch, kv_heads, -1, depth)
-  scores = jnp.einsum("bkqd,bkds->bkqs", grouped, cache.keys)
-  scores = scores.astype(jnp.float32).reshape(batch, heads, length, slots)
+  scores = jnp.einsum(
+    "bkqd,bkds->bkqs",
+    grouped,
+    cache.keys,
+    preferred_element_type=jnp.float32,
+  ).reshape(batch, heads, length, slots)
   scores = jnp.where(visible[:, None], scores * depth**-0.5, _HIDDEN)
   weights = jax.nn.softmax(scores, axis=-1).astype(queries.dtype)
   weights = weights.reshape(batch, kv_heads, -1, slots)
@@ -90,6 +110,12 @@ def with_room(caches: tuple[Cache, ...], slots: int) -> tuple[Cache, ...]:
     )
     for cache in caches
   )
+
+
+def _float32_product(*args: Any, **options: Any) -> chex.Array:
+  """A product whose sums come out as they are added up, in float32."""
+  options["preferred_element_type"] = jnp.float32
+  return jax.lax.dot_general(*args, **options)
 
 
 class RMSNorm(nn.Module):
@@ -119,10 +145,14 @@ class Transformer(nn.Module):
     kv_heads: K, a divisor of H.
     head_width: D.
     hidden: inner width of the SwiGLU.
-    rope_base: see `rotate`.
+    rope_base, rope_scaling: see `rotate`.
+    norm_epsilon: of every RMSNorm.
+    qk_norm: normalise each head's queries and keys before they are rotated.
+    qkv_bias: queries, keys and values have biases.
     tied: whether the logits reuse the embedding table.
     remat: recompute each block in the backward pass instead of storing it.
-    dtype: of activations; parameters are float32.
+    dtype: of activations. Norms, softmax and logits are float32; parameters
+      are made in float32 and used in whatever dtype they come.
   """
 
   vocab_size: int
@@ -133,6 +163,10 @@ class Transformer(nn.Module):
   head_width: int
   hidden: int
   rope_base: float = 1e4
+  rope_scaling: rope.Scaling | None = None
+  norm_epsilon: float = 1e-6
+  qk_norm: bool = False
+  qkv_bias: bool = False
   tied: bool = True
   remat: bool = False
   dtype: Any = jnp.float32
@@ -156,12 +190,21 @@ class Transformer(nn.Module):
         self.hidden,
         self.rope_base,
         self.dtype,
+        self.rope_scaling,
+        self.norm_epsilon,
+        self.qk_norm,
+        self.qkv_bias,
       )
       for _ in range(self.layers)
     ]
-    self.norm = RMSNorm(dtype=self.dtype)
+    self.norm = RMSNorm(self.norm_epsilon, self.dtype)
     if not self.tied:
-      self.unembed = nn.Dense(self.vocab_size, use_bias=False, dtype=self.dtype)
+      self.unembed = nn.Dense(
+        self.vocab_size,
+        use_bias=False,
+        dtype=self.dtype,
+        dot_general=_float32_product,
+      )
 
   def __call__(
     self,
@@ -196,8 +239,11 @@ class Transformer(nn.Module):
 
   def logits(self, states: chex.Array) -> chex.Array:
     """Float32 [..., V] of hidden states [..., W]."""
-    out = self.embed.attend(states) if self.tied else self.unembed(states)
-    return out.astype(jnp.float32)
+    if not self.tied:
+      return self.unembed(states)
+    table = self.embed.embedding.astype(self.dtype)
+    states = states.astype(self.dtype)
+    return jnp.dot(states, table.T, preferred_element_type=jnp.float32)
 
   def initialise(self, tokens: chex.Array) -> chex.Array:
     """Touches every parameter; only for `init`."""
@@ -217,12 +263,21 @@ class Block(nn.Module):
   hidden: int
   rope_base: float
   dtype: Any
+  rope_scaling: rope.Scaling | None = None
+  norm_epsilon: float = 1e-6
+  qk_norm: bool = False
+  qkv_bias: bool = False
 
-  def _dense(self, features: int, name: str, scale: float = 1.0) -> nn.Dense:
+  def _dense(
+    self, features: int, name: str, scale: float = 1.0, bias: bool = False
+  ) -> nn.Dense:
     init = nn.initializers.variance_scaling(scale, "fan_in", "normal")
     return nn.Dense(
-      features, use_bias=False, dtype=self.dtype, kernel_init=init, name=name
+      features, use_bias=bias, dtype=self.dtype, kernel_init=init, name=name
     )
+
+  def _norm(self, name: str) -> RMSNorm:
+    return RMSNorm(self.norm_epsilon, self.dtype, name=name)
 
   @nn.compact
   def __call__(
@@ -240,12 +295,18 @@ class Block(nn.Module):
     batch, length, _ = x.shape
 
     def project(heads: int, name: str) -> chex.Array:
-      flat = self._dense(heads * self.head_width, name)(normed)
-      return flat.reshape(batch, length, heads, self.head_width)
+      dense = self._dense(heads * self.head_width, name, bias=self.qkv_bias)
+      return dense(normed).reshape(batch, length, heads, self.head_width)
 
-    normed = RMSNorm(dtype=self.dtype, name="attention_norm")(x)
-    queries = rotate(project(self.heads, "q"), positions, self.rope_base)
-    keys = rotate(project(self.kv_heads, "k"), positions, self.rope_base)
+    def turned(heads: int, name: str) -> chex.Array:
+      """Queries or keys, as they are compared."""
+      x = project(heads, name)
+      x = self._norm(f"{name}_norm")(x) if self.qk_norm else x
+      return rotate(x, positions, self.rope_base, self.rope_scaling)
+
+    normed = self._norm("attention_norm")(x)
+    queries = turned(self.heads, "q")
+    keys = turned(self.kv_heads, "k")
     values = project(self.kv_heads, "v")
     new = Cache(keys.transpose(0, 2, 3, 1), values.transpose(0, 2, 1, 3))
     if cache is not None:
@@ -257,8 +318,18 @@ class Block(nn.Module):
     mixed = attend(queries, new, visible).reshape(batch, length, -1)
     x = x + self._dense(self.width, "o", out_scale)(mixed)
 
-    normed = RMSNorm(dtype=self.dtype, name="mlp_norm")(x)
+    normed = self._norm("mlp_norm")(x)
     gate = self._dense(self.hidden, "gate")(normed)
     up = self._dense(self.hidden, "up")(normed)
     down = self._dense(self.width, "down", out_scale)
     return x + down(nn.silu(gate) * up), new
+
+
+def build(
+  architecture: Architecture, *, remat: bool = False, dtype: Any = jnp.float32
+) -> Transformer:
+  """The decoder that a checkpoint's architecture describes."""
+  sizes = architecture._asdict()
+  for name in ("family", "max_positions"):
+    del sizes[name]
+  return Transformer(**sizes, remat=remat, dtype=dtype)
