@@ -31,7 +31,7 @@ ctest: install-test
 	  -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
 	  -DJAXKERN_TESTS=ON -DPython3_EXECUTABLE=$(abspath $(BIN)/python)
 	$(BIN)/cmake --build build/cpp
-	$(BIN)/ctest --test-dir build/cpp --output-on-failure
+	$(BIN)/ctest --test-dir build/cpp --output-on-failure -j2
 
 pytest: install-test
 	$(BIN)/python -m pytest
