@@ -70,7 +70,7 @@ def score(
   wanted = {item.task for item in items}
   rows = [r for r in read_lines(path) if r["task"] in wanted]
   done = {(row["task"], row["sample"]) for row in rows}
-  todo = [
+  unfinished = [
     (item, missing)
     for item in items
     if (missing := [k for k in range(samples) if (item.task, k) not in done])
@@ -84,7 +84,7 @@ def score(
     concurrent.futures.ThreadPoolExecutor(threads) as pool,
   ):
     pending: set = set()
-    for item, missing in todo:
+    for item, missing in unfinished:
       for k, text in zip(missing, writer(item, missing), strict=True):
         pending.add(pool.submit(_row, item, k, text, judge))
       pending = _drain(pending, 2 * threads, rows, file, bar)
