@@ -7,7 +7,7 @@
 #                               files in $OUT (default: build/h200), a table last.
 #                               Steps: those of STEPS below; default: all
 #
-# The GPU host needs Python 3.12 with jax, flax, optax, orbax-checkpoint,
+# The GPU host needs Python 3.12 with jax, flax, optax, orbax-checkpoint, safetensors,
 # tokenizers, matplotlib, jinja2, tqdm, pytest, pybind11, scikit-build-core,
 # CMake and Ninja; nvcc and g++. About ten minutes on 16 cores; large_output needs
 # 40 GiB of host memory and 17 GiB below $TMPDIR.
@@ -25,7 +25,7 @@ wheels() {
   python3 -m pip download -q --no-deps --only-binary=:all: \
     --python-version 3.12 --implementation cp \
     --platform manylinux_2_28_x86_64 -d .whl \
-    ml-collections tensorboardX nlohmann-json cmeel cmeel-boost
+    gguf ml-collections tensorboardX nlohmann-json cmeel cmeel-boost
   # 36 MB of Boost, 212 unpacked, for one small library: keep what it needs.
   python3 - .whl/cmeel_boost-*.whl <<'PYTHON'
 import re, sys, zipfile
