@@ -13,6 +13,11 @@ CXX_FILES := $(shell find csrc tests -name '*.h' -o -name '*.cc')
 BUILD_TOOLS := "scikit-build-core>=1.1" "pybind11>=3.1" \
   "nlohmann-json>=3.12" "cmeel-boost>=1.90" "cmake>=3.26" ninja
 
+# The module and the C++ tests share a build tree, so that what both need is
+# compiled once; ctest turns it from a wheel's into a stand-alone one.
+INSTALL := PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pip install -q \
+  --disable-pip-version-check --no-build-isolation -C build-dir=build/cpp -e
+
 .PHONY: demo test lint ctest pytest install install-test clean
 
 demo: install
@@ -27,9 +32,7 @@ lint: install-test
 	$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
 
 ctest: install-test
-	$(BIN)/cmake -S . -B build/cpp -G Ninja -DCMAKE_BUILD_TYPE=Release \
-	  -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
-	  -DJAXKERN_TESTS=ON -DPython3_EXECUTABLE=$(abspath $(BIN)/python)
+	$(BIN)/cmake -DSKBUILD=OFF -DJAXKERN_TESTS=ON build/cpp
 	$(BIN)/cmake --build build/cpp
 	$(BIN)/ctest --test-dir build/cpp --output-on-failure -j2
 
@@ -47,14 +50,12 @@ $(VENV)/tools:
 	touch $@
 
 $(VENV)/installed: $(VENV)/tools $(SOURCES)
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pip install -q \
-	  --disable-pip-version-check --no-build-isolation -e .
+	$(INSTALL) .
 	touch $@
 
-$(VENV)/installed-test: $(VENV)/installed
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pip install -q \
-	  --disable-pip-version-check --no-build-isolation -e '.[test]'
-	touch $@
+$(VENV)/installed-test: $(VENV)/tools $(SOURCES)
+	$(INSTALL) '.[test]'
+	touch $(VENV)/installed $@
 
 clean:
 	rm -rf $(VENV) build
