@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -100,28 +101,43 @@ class Device {
   virtual DeviceError CopyOut(void* host, const void* device, size_t bytes) = 0;
   virtual DeviceError Fill(void* device, int byte, size_t bytes) = 0;
 
-  /// The same with several pieces, which lie one behind the other on the host:
-  /// in one call where the device can do that.
-  virtual DeviceError CopyPiecesIn(const Pieces& to, const char* from) {
-    DeviceError error;
-    for (size_t i = 0; i < to.count && error.code == 0; ++i) {
-      error = CopyIn(to.at(i), from + i * to.bytes, to.bytes);
-    }
-    return error;
-  }
-  virtual DeviceError CopyPiecesOut(char* to, const Pieces& from) {
-    DeviceError error;
-    for (size_t i = 0; i < from.count && error.code == 0; ++i) {
-      error = CopyOut(to + i * from.bytes, from.at(i), from.bytes);
-    }
-    return error;
-  }
+  /// Bytes set in several pieces, in one call where the device can do that.
   virtual DeviceError FillPieces(const Pieces& pieces, int byte) {
     DeviceError error;
     for (size_t i = 0; i < pieces.count && error.code == 0; ++i) {
       error = Fill(pieces.at(i), byte, pieces.bytes);
     }
     return error;
+  }
+
+  /// Copies into each piece from an address of its own on the device. All lie
+  /// where allocations could begin.
+  virtual DeviceError CopyPiecesWithin(const Pieces& to,
+                                       const std::vector<const char*>& from) {
+    DeviceError error;  // of a device that shares the host's memory
+    for (size_t i = 0; i < to.count && error.code == 0; ++i) {
+      error = CopyIn(to.at(i), from[i], to.bytes);
+    }
+    return error;
+  }
+
+  /// Whether any byte of the pieces is not `byte`.
+  virtual DeviceError FindOther(const std::vector<Pieces>& all, int byte,
+                                bool* found) {
+    std::vector<char> piece;
+    for (const Pieces& pieces : all) {
+      piece.resize(pieces.bytes);
+      for (size_t i = 0; i < pieces.count; ++i) {
+        const DeviceError error =
+            CopyOut(piece.data(), pieces.at(i), pieces.bytes);
+        if (error.code != 0) return error;
+        // All equal the one before them, and the first is the byte.
+        *found |= pieces.bytes > 0 &&
+                  (piece[0] != static_cast<char>(byte) ||
+                   std::memcmp(&piece[0], &piece[1], pieces.bytes - 1) != 0);
+      }
+    }
+    return {};
   }
 
   /// Launches, then a device-wide synchronise and an error query; an error

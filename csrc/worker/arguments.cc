@@ -16,9 +16,6 @@ constexpr int kZoneByte = 0xFB;
 // Arrays are looked at in pieces: a large one needs no second copy.
 constexpr size_t kPiece = size_t{1} << 20;
 
-/// As far apart as allocations are at least.
-size_t Aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
-
 bool IsArray(const JobValue& value) {
   return value.kind != Argument::Kind::kAttribute;
 }
@@ -139,7 +136,13 @@ DeviceError Arguments::Allocate() {
   return {};
 }
 
-DeviceError Arguments::Fill(const char* inputs,
+Pieces Arguments::Zones(size_t argument, bool after) const {
+  const Pieces arrays = Arrays(argument, sets());
+  return {after ? arrays.first + arrays.bytes : arrays.first - kZone, kZone,
+          arrays.stride, arrays.count};
+}
+
+DeviceError Arguments::Fill(const Inputs& inputs,
                             const std::vector<int>& variants) {
   DeviceError error;
   size_t input = 0;
@@ -147,38 +150,40 @@ DeviceError Arguments::Fill(const char* inputs,
     const JobValue& value = case_.values[i];
     if (!IsArray(value)) continue;
     const Pieces arrays = Arrays(i, variants.size());
-    if (IsOutput(value)) {
-      if (value.bytes > 0 && zone_ > 0) {
-        error = device_->FillPieces(arrays, value.poison);
-      }
-      continue;
+    if (!IsOutput(value)) {
+      error = CopyInputs(arrays, inputs, variants, input++);
+    } else if (value.bytes > 0 && zone_ > 0) {
+      error = device_->FillPieces(arrays, value.poison);
     }
-    const auto from = [&](int variant) {
-      return inputs + case_.inputs[static_cast<size_t>(variant)][input];
-    };
-    if (variants.size() == 1 && value.bytes > 0) {
-      error = device_->CopyIn(arrays.first, from(variants[0]), value.bytes);
-    } else if (value.bytes > 0) {
-      packed_.clear();
-      for (const int variant : variants) {
-        packed_.insert(packed_.end(), from(variant),
-                       from(variant) + value.bytes);
-      }
-      error = device_->CopyPiecesIn(arrays, packed_.data());
-    }
-    ++input;
   }
   return error;
 }
 
-DeviceError Arguments::FillByHost(const char* inputs, int variant, bool anew,
+DeviceError Arguments::CopyInputs(const Pieces& arrays, const Inputs& inputs,
+                                  const std::vector<int>& variants,
+                                  size_t input) {
+  if (arrays.bytes == 0) return {};
+  std::vector<const char*> from;
+  for (const int variant : variants) {
+    from.push_back(inputs.device(variant, input));
+  }
+  if (from[0] != nullptr) return device_->CopyPiecesWithin(arrays, from);
+  DeviceError error;
+  for (size_t s = 0; s < variants.size() && error.code == 0; ++s) {
+    error = device_->CopyIn(arrays.at(s), inputs.host(variants[s], input),
+                            arrays.bytes);
+  }
+  return error;
+}
+
+DeviceError Arguments::FillByHost(const Inputs& inputs, int variant, bool anew,
                                   uint64_t* bits) {
   DeviceError error = Fill(inputs, {variant});
-  auto offset = case_.inputs[static_cast<size_t>(variant)].begin();
+  size_t input = 0;
   for (size_t i = 0; i < blocks_.size() && error.code == 0; ++i) {
     const JobValue& value = case_.values[i];
     if (value.kind != Argument::Kind::kInput) continue;
-    const char* from = inputs + *offset++;
+    const char* from = inputs.host(variant, input++);
     if (value.bytes == 0) continue;
     std::vector<char> array(from, from + value.bytes);
     FlipLastBits(value.dtype, anew, bits, &array);
@@ -258,20 +263,29 @@ bool Arguments::HasOutput() const {
 
 DeviceError Arguments::CheckZones(std::string* overrun) const {
   if (zone_ == 0) return {};
-  static const std::vector<char> untouched(kZone, static_cast<char>(kZoneByte));
-  std::vector<char> zones(sets() * kZone);
+  std::vector<Pieces> all;
   for (size_t i = 0; i < blocks_.size(); ++i) {
     if (blocks_[i] == nullptr) continue;
-    const JobValue& value = case_.values[i];
-    const Pieces arrays = Arrays(i, sets());
+    for (const bool after : {true, false}) all.push_back(Zones(i, after));
+  }
+  bool written = false;
+  const DeviceError error = device_->FindOther(all, kZoneByte, &written);
+  return written ? DescribeZones(overrun) : error;
+}
+
+/// The first overrun of all.
+DeviceError Arguments::DescribeZones(std::string* overrun) const {
+  std::vector<char> zone(kZone);
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    if (blocks_[i] == nullptr) continue;
     for (const bool after : {true, false}) {
-      char* first = after ? arrays.first + value.bytes : arrays.first - kZone;
-      const DeviceError error = device_->CopyPiecesOut(
-          zones.data(), {first, kZone, arrays.stride, arrays.count});
-      if (error.code != 0) return error;
-      for (auto zone = zones.begin(); zone != zones.end(); zone += kZone) {
-        if (std::equal(untouched.begin(), untouched.end(), zone)) continue;
-        *overrun = DescribeOverrun({zone, zone + kZone}, after, value.name);
+      const Pieces zones = Zones(i, after);
+      for (size_t s = 0; s < zones.count; ++s) {
+        const DeviceError error =
+            device_->CopyOut(zone.data(), zones.at(s), zones.bytes);
+        if (error.code != 0) return error;
+        if (std::all_of(zone.begin(), zone.end(), IsZoneByte)) continue;
+        *overrun = DescribeOverrun(zone, after, case_.values[i].name);
         return {};
       }
     }

@@ -8,8 +8,12 @@
 
 #include "backends/device.h"
 #include "core/protocol.h"
+#include "worker/inputs.h"
 
 namespace jaxkern {
+
+/// As far apart as allocations are at least.
+constexpr size_t Aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 /// How arrays lie in the device's memory.
 enum class Layout {
@@ -34,14 +38,14 @@ class Arguments {
   /// Copies into the first sets a variant's inputs each, and poisons their
   /// outputs; exact ones stay as they were allocated, so that reading them can
   /// be noticed.
-  DeviceError Fill(const char* inputs, const std::vector<int>& variants);
+  DeviceError Fill(const Inputs& inputs, const std::vector<int>& variants);
 
   /// As Fill of the first set, but by way of the host. If anew, the last bits
   /// of floats are drawn from `bits`: contents that no launch has had. Zeros,
   /// denormals and what is not finite stay; so do integers, which may be
   /// indices. If not, the contents are the variant's after the same work:
   /// before a short launch a GPU that has waited is slower.
-  DeviceError FillByHost(const char* inputs, int variant, bool anew,
+  DeviceError FillByHost(const Inputs& inputs, int variant, bool anew,
                          uint64_t* bits);
 
   /// Zeros for all.
@@ -91,13 +95,17 @@ class Arguments {
 
   /// The arrays of an argument, of that many sets.
   Pieces Arrays(size_t argument, size_t sets) const;
+  /// The zones behind an argument's arrays, or those before them.
+  Pieces Zones(size_t argument, bool after) const;
+  DeviceError CopyInputs(const Pieces& arrays, const Inputs& inputs,
+                         const std::vector<int>& variants, size_t input);
+  DeviceError DescribeZones(std::string* overrun) const;
 
   Device* device_;
   const JobCase& case_;
   const size_t zone_;          // bytes of each; 0: there are none
   std::vector<void*> blocks_;  // by argument; null for attributes
   std::vector<Set> sets_;
-  std::vector<char> packed_;  // of an argument's arrays, on their way
 };
 
 }  // namespace jaxkern

@@ -80,6 +80,7 @@ CaseTimer::CaseTimer(const JobContext& context, size_t index, int launched)
     : context_(context),
       case_(context.job.cases[index]),
       index_(index),
+      inputs_(context.device, case_, context.inputs),
       schedule_(context.job.seed, static_cast<int>(index),
                 static_cast<int>(case_.inputs.size())),
       secret_(SecretBits()),
@@ -92,6 +93,8 @@ Event CaseTimer::Run(Entry candidate, const std::vector<Entry>& baselines,
     if (baselines[b] == nullptr) continue;
     contestants.push_back({baselines[b], static_cast<int>(b), 0});
   }
+  const DeviceError unprepared = inputs_.Store(context_.job.batch_bytes);
+  if (unprepared.code != 0) return NotSetUp(unprepared);
   Event event;
   // The candidate comes last: what it does next is its own again.
   for (size_t i = contestants.size(); i-- > 0;) {
@@ -285,7 +288,7 @@ DeviceError CaseTimer::MakeRoom(int batch) {
 DeviceError CaseTimer::Prepare(Contestant* contestant, Contents contents) {
   DeviceError error = MakeRoom(contestant->batch);
   if (error.code == 0 && contents != Contents::kStored) {
-    return arguments_[0]->FillByHost(context_.inputs,
+    return arguments_[0]->FillByHost(inputs_,
                                      schedule_.Variant(contestant->launched),
                                      contents == Contents::kFresh, &secret_);
   }
@@ -296,7 +299,7 @@ DeviceError CaseTimer::Prepare(Contestant* contestant, Contents contents) {
     for (; launch < end && variants.size() < arguments_[i]->sets(); ++launch) {
       variants.push_back(schedule_.Variant(launch));
     }
-    error = arguments_[i]->Fill(context_.inputs, variants);
+    error = arguments_[i]->Fill(inputs_, variants);
   }
   return error;
 }

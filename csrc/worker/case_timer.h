@@ -12,6 +12,7 @@
 #include "core/protocol.h"
 #include "core/schedule.h"
 #include "worker/arguments.h"
+#include "worker/inputs.h"
 
 namespace jaxkern {
 
@@ -86,6 +87,7 @@ class CaseTimer {
   const JobContext& context_;
   const JobCase& case_;
   size_t index_;
+  Inputs inputs_;
   Schedule schedule_;
   uint64_t secret_;
   std::vector<std::unique_ptr<Arguments>> arguments_;  // never moved

@@ -61,7 +61,8 @@ int ExamineJob(Device* device, const std::string& directory) {
     all.push_back(std::make_unique<Arguments>(device, c, Layout::kExact));
     if (all.back()->Allocate().code != 0) break;
     WriteAddresses(directory + "/" + kArraysFile, i, c, *all.back());
-    if (all.back()->Fill(mapped.data, {0}).code != 0) break;
+    const Inputs inputs(device, c, mapped.data);
+    if (all.back()->Fill(inputs, {0}).code != 0) break;
     if (!RunCase(device, library.entry(), all.back().get())) break;
   }
   return 0;

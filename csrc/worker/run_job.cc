@@ -92,11 +92,10 @@ class JobRun {
     const JobCase& c = context_.job.cases[index];
     Schedule schedule(context_.job.seed, static_cast<int>(index),
                       static_cast<int>(c.inputs.size()));
+    const Inputs inputs(context_.device, c, context_.inputs);
     Arguments arguments(context_.device, c);
     DeviceError error = arguments.Allocate();
-    if (error.code == 0) {
-      error = arguments.Fill(context_.inputs, {schedule.Variant(0)});
-    }
+    if (error.code == 0) error = arguments.Fill(inputs, {schedule.Variant(0)});
     if (error.code != 0) return NotSetUp(error);
     char* slot = context_.results + c.slots_at;
     Batch batch{entry, {arguments.pointers(0)}, {}};

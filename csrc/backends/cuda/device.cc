@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "backends/cuda/hooks.h"
+#include "backends/cuda/kernels.h"
 #include "backends/cuda/runtime.h"
 #include "backends/cuda/threads.h"
 
@@ -71,6 +72,7 @@ class CudaDevice final : public Device {
       return "no room to flush the L2 cache: " + error.message;
     }
     read_limit_ = MeasureReadLimit();
+    StartKernels();
     return "";
   }
 
@@ -110,23 +112,38 @@ class CudaDevice final : public Device {
     return Check(code != kCudaSuccess ? code : cuda_.DeviceSynchronize());
   }
 
-  DeviceError CopyPiecesIn(const Pieces& to, const char* from) override {
-    if (!IsOneCall(to)) return Device::CopyPiecesIn(to, from);
-    return Check(cuda_.Memcpy2D(to.first, to.stride, from, to.bytes, to.bytes,
-                                to.count, kHostToDevice));
-  }
-
-  DeviceError CopyPiecesOut(char* to, const Pieces& from) override {
-    if (!IsOneCall(from)) return Device::CopyPiecesOut(to, from);
-    return Check(cuda_.Memcpy2D(to, from.bytes, from.first, from.stride,
-                                from.bytes, from.count, kDeviceToHost));
-  }
-
   DeviceError FillPieces(const Pieces& pieces, int byte) override {
     if (!IsOneCall(pieces)) return Device::FillPieces(pieces, byte);
     const int code = cuda_.Memset2D(pieces.first, pieces.stride, byte,
                                     pieces.bytes, pieces.count);
     return Check(code != kCudaSuccess ? code : cuda_.DeviceSynchronize());
+  }
+
+  DeviceError CopyPiecesWithin(const Pieces& to,
+                               const std::vector<const char*>& from) override {
+    if (found_ != nullptr) return Check(kernels_.Gather(to, from, stream_));
+    int code = kCudaSuccess;
+    for (size_t i = 0; i < to.count && code == kCudaSuccess; ++i) {
+      code = cuda_.MemcpyAsync(to.at(i), from[i], to.bytes, kDeviceToDevice,
+                               stream_);
+    }
+    return Check(code);
+  }
+
+  DeviceError FindOther(const std::vector<Pieces>& all, int byte,
+                        bool* found) override {
+    if (found_ == nullptr) return Device::FindOther(all, byte, found);
+    int code = cuda_.Memset(found_, 0, sizeof(int));
+    for (const Pieces& pieces : all) {
+      if (code != kCudaSuccess) break;
+      code = kernels_.FindOther(pieces, byte, found_, stream_);
+    }
+    int other = 0;
+    if (code == kCudaSuccess) {
+      code = cuda_.Memcpy(&other, found_, sizeof other, kDeviceToHost);
+    }
+    *found = other != 0;
+    return Check(code);
   }
 
   DeviceError Measure(const Batch& batch, Mode mode,
@@ -168,9 +185,26 @@ class CudaDevice final : public Device {
         .count();
   }
 
+  /// Has each of them loaded and compiled, where that can be done.
+  void StartKernels() {
+    void* found = nullptr;
+    if (!kernels_.Load() || Allocate(sizeof(int), &found).code != 0) return;
+    const Pieces pieces = {static_cast<char*>(flush_), 16, 16, 1};
+    found_ = static_cast<int*>(found);
+    bool other = false;
+    if (Flush() != kCudaSuccess ||
+        CopyPiecesWithin(pieces, {pieces.first}).code != kCudaSuccess ||
+        FindOther({pieces}, 0, &other).code != kCudaSuccess) {
+      found_ = nullptr;
+    }
+  }
+
   /// Fills the cache with what has been read. Lines that have been written
   /// would have to be written back in the candidate's time.
   int Flush() {
+    if (found_ != nullptr) {
+      return kernels_.ReadAll(flush_, flush_bytes_, stream_);
+    }
     const size_t piece = flush_bytes_ / kFlushPieces;
     int code = kCudaSuccess;
     for (size_t i = 1; i < kFlushPieces && code == kCudaSuccess; ++i) {
@@ -288,6 +322,8 @@ class CudaDevice final : public Device {
   void* flush_ = nullptr;
   size_t flush_bytes_ = 0;
   double read_limit_ = 0;
+  CudaKernels kernels_;
+  int* found_ = nullptr;  // on the device; null: without kernels_
   std::atomic<bool> gate_{false};
 };
 

@@ -55,7 +55,6 @@ bool LoadCudaRuntime(CudaRuntime* runtime, std::string* error) {
          find("cudaCtxResetPersistingL2Cache", &r.CtxResetPersistingL2Cache) &&
          find("cudaMalloc", &r.Malloc) && find("cudaFree", &r.Free) &&
          find("cudaMemcpy", &r.Memcpy) && find("cudaMemset", &r.Memset) &&
-         find("cudaMemcpy2D", &r.Memcpy2D) &&
          find("cudaMemset2D", &r.Memset2D) &&
          find("cudaMemcpyAsync", &r.MemcpyAsync) &&
          find("cudaStreamSynchronize", &r.StreamSynchronize) &&

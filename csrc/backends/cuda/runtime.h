@@ -36,7 +36,6 @@ struct CudaRuntime {
   int (*Free)(void*);
   int (*Memcpy)(void*, const void*, size_t, int);
   int (*Memset)(void*, int, size_t);
-  int (*Memcpy2D)(void*, size_t, const void*, size_t, size_t, size_t, int);
   int (*Memset2D)(void*, size_t, int, size_t, size_t);
   int (*MemcpyAsync)(void*, const void*, size_t, int, CudaStream);
   int (*StreamSynchronize)(CudaStream);

@@ -250,26 +250,49 @@ TEST(BytesComeBackAsTheyWentIn) {
   device->Free(pointer);
 }
 
-TEST(PiecesGoTogetherInOneCall) {
+TEST(PiecesAreFilledInOneCall) {
   auto device = Fresh();
   void* memory = nullptr;
   CHECK_EQ(device->Allocate(12, &memory).code, 0);
   CHECK_EQ(device->Fill(memory, '.', 12).code, 0);
   char* first = static_cast<char*>(memory);
   fake().calls.clear();
-  CHECK_EQ(device->CopyPiecesIn({first + 1, 2, 4, 3}, "abcdef").code, 0);
   CHECK_EQ(device->FillPieces({first + 3, 1, 4, 2}, 'x').code, 0);
+  CHECK_EQ(fake().calls, "2s");  // and waited for
   char out[13] = "";
-  CHECK_EQ(device->CopyPiecesOut(out, {first, 3, 4, 3}).code, 0);
-  CHECK_EQ(std::string(out), ".ab.cd.ef");
-  CHECK_EQ(fake().calls, "22s2");  // two copies, a fill that is waited for
   CHECK_EQ(device->CopyOut(out, memory, 12).code, 0);
-  CHECK_EQ(std::string(out), ".abx.cdx.ef.");
+  CHECK_EQ(std::string(out), "...x...x....");
   // Farther apart than an image's rows may be: one after the other.
   CHECK_EQ(device->FillPieces({first, 4, size_t{1} << 32, 1}, '-').code, 0);
-  CHECK_EQ(device->CopyPiecesOut(out, {first, 4, size_t{1} << 32, 1}).code, 0);
-  CHECK_EQ(std::string(out, 4), "----");
-  CHECK_EQ(fake().calls, "22s2s");
+  CHECK_EQ(fake().calls, "2ss");
+  device->Free(memory);
+}
+
+/// The kernels that do it in one launch are tested on a GPU.
+TEST(PiecesWithinTheDevice) {
+  auto device = Fresh();
+  void* memory = nullptr;
+  CHECK_EQ(device->Allocate(12, &memory).code, 0);
+  char* first = static_cast<char*>(memory);
+  CHECK_EQ(device->CopyIn(memory, "abcdefghijkl", 12).code, 0);
+  CHECK_EQ(
+      device->CopyPiecesWithin({first, 2, 3, 2}, {first + 7, first + 9}).code,
+      0);
+  char out[13] = "";
+  CHECK_EQ(device->CopyOut(out, memory, 12).code, 0);
+  CHECK_EQ(std::string(out), "hicjkfghijkl");
+
+  CHECK_EQ(device->Fill(memory, '.', 12).code, 0);
+  CHECK_EQ(device->CopyIn(first + 4, "x", 1).code, 0);
+  const auto finds = [&](std::vector<jaxkern::Pieces> all) {
+    bool found = false;
+    CHECK_EQ(device->FindOther(all, '.', &found).code, 0);
+    return found;
+  };
+  CHECK(finds({{first, 2, 4, 3}}));
+  CHECK(finds({{first + 8, 4, 4, 1}, {first + 3, 2, 2, 1}}));
+  CHECK(!finds({{first, 4, 5, 2}, {first + 10, 2, 2, 1}}));
+  CHECK(!finds({}));
   device->Free(memory);
 }
 

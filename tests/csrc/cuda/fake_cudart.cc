@@ -118,15 +118,6 @@ int cudaMemcpy(void* to, const void* from, size_t bytes, int) {
   std::memcpy(to, from, bytes);
   return Fault();
 }
-int cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
-                 size_t width, size_t height, int) {
-  for (size_t i = 0; i < height; ++i) {
-    std::memcpy(static_cast<char*>(to) + i * to_pitch,
-                static_cast<const char*>(from) + i * from_pitch, width);
-  }
-  fake().calls += '2';
-  return Fault();
-}
 int cudaMemset2D(void* to, size_t pitch, int byte, size_t width,
                  size_t height) {
   for (size_t i = 0; i < height; ++i) {

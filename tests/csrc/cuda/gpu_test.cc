@@ -154,6 +154,72 @@ TEST(WorkThatTheEventsDoNotSeeIsSeen) {
               honest.late_us);
 }
 
+/// Pieces of odd sizes, more of them than one launch takes.
+TEST(PiecesAreGatheredAndLookedAt) {
+  constexpr size_t kBytes = 100003, kStride = 100096, kPieces = 37;
+  Device& device = *bench.device;
+  std::vector<char> made(kBytes * 3), zeros(kStride * kPieces);
+  for (size_t i = 0; i < made.size(); ++i) made[i] = static_cast<char>(i % 251);
+  auto* from = static_cast<char*>(bench.x);
+  for (size_t v = 0; v < 3; ++v) {
+    CHECK_EQ(device.CopyIn(from + v * kStride, &made[v * kBytes], kBytes).code,
+             0);
+  }
+  auto* first = static_cast<char*>(bench.y);
+  CHECK_EQ(device.Fill(first, 0, zeros.size()).code, 0);
+  std::vector<const char*> wanted;
+  for (size_t i = 0; i < kPieces; ++i) {
+    wanted.push_back(from + i * i % 3 * kStride);
+  }
+  const jaxkern::Pieces pieces = {first, kBytes, kStride, kPieces};
+  CHECK_EQ(device.CopyPiecesWithin(pieces, wanted).code, 0);
+  std::vector<char> out(zeros.size());
+  CHECK_EQ(device.CopyOut(out.data(), first, out.size()).code, 0);
+  std::vector<char> expected = zeros;
+  for (size_t i = 0; i < kPieces; ++i) {
+    std::copy_n(&made[i * i % 3 * kBytes], kBytes, &expected[i * kStride]);
+  }
+  CHECK(out == expected);
+
+  // Between the pieces there is nothing, until there is.
+  const jaxkern::Pieces gaps = {first + kBytes, kStride - kBytes, kStride,
+                                kPieces};
+  bool found = true;
+  CHECK_EQ(device.FindOther({gaps}, 0, &found).code, 0);
+  CHECK(!found);
+  CHECK_EQ(device.Fill(gaps.at(36) + 92, 1, 1).code, 0);
+  CHECK_EQ(device.FindOther({{gaps.first, 92, kStride, kPieces}}, 0, &found).code,
+           0);
+  CHECK(!found);
+  CHECK_EQ(device.FindOther({pieces, gaps}, 0, &found).code, 0);
+  CHECK(found);
+  CHECK_EQ(device.FindOther({gaps}, 0, &found).code, 0);
+  CHECK(found);
+  CHECK_EQ(device.Fill(gaps.at(36) + 92, 0, 1).code, 0);
+  CHECK_EQ(device.FindOther({gaps}, 0, &found).code, 0);
+  CHECK(!found);
+}
+
+/// What a launch has just written is read from memory after a flush: slower
+/// than from the cache.
+TEST(FlushEmptiesTheCache) {
+  const int64_t all = bench.n;
+  bench.n = int64_t{1} << 20;  // 8 MiB
+  const auto fastest = [](bool flush) {
+    double us = 1e9;
+    for (int i = 0; i < 20; ++i) {
+      Measurement measured;
+      CHECK_EQ(bench.Run(0, &measured, {flush, true}).message, "");
+      us = std::min(us, measured.device_us);
+    }
+    return us;
+  };
+  const double cold = fastest(true), warm = fastest(false);
+  bench.n = all;
+  std::printf("flushed %.2f us, not %.2f us\n", cold, warm);
+  CHECK(cold > 1.1 * warm);
+}
+
 TEST(MistakesLeaveTheContextUsable) {
   Measurement measured;
   const DeviceError configuration = bench.Run(1, &measured);
