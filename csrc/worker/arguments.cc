@@ -31,12 +31,20 @@ bool IsZoneByte(char byte) { return byte == static_cast<char>(kZoneByte); }
 template <typename Word>
 void FlipBits(Word last, Word exponent, uint64_t* bits,
               std::vector<char>* array) {
+  uint64_t drawn = 0;
+  int left = 0;  // words that it is good for
   for (size_t at = 0; at + sizeof(Word) <= array->size(); at += sizeof(Word)) {
     Word word;
     std::memcpy(&word, array->data() + at, sizeof word);
     const Word shown = word & exponent;
     if (shown == 0 || shown == exponent) continue;
-    word ^= static_cast<Word>(NextBits(bits) & last);
+    if (left == 0) {
+      drawn = NextBits(bits);
+      left = 4;
+    }
+    word ^= static_cast<Word>(drawn & last);
+    drawn >>= 16;
+    --left;
     std::memcpy(array->data() + at, &word, sizeof word);
   }
 }

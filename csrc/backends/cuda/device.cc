@@ -67,7 +67,8 @@ class CudaDevice final : public Device {
     }
     // At least 32 MiB: a chip may report no L2 cache, or a slice of it.
     flush_bytes_ = 4 * std::max<size_t>(l2_bytes, size_t{8} << 20);
-    const DeviceError error = Allocate(flush_bytes_, &flush_);
+    DeviceError error = Allocate(flush_bytes_, &flush_);
+    if (error.code == kCudaSuccess) error = Fill(flush_, 0, flush_bytes_);
     if (error.code != kCudaSuccess) {
       return "no room to flush the L2 cache: " + error.message;
     }
@@ -151,12 +152,11 @@ class CudaDevice final : public Device {
     // What a candidate asked the cache to keep. Not every GPU can do that.
     cuda_.CtxResetPersistingL2Cache();
     cuda_.GetLastError();
-    gate_ = false;
     int code = kCudaSuccess;
     // The flush comes behind the gate: the GPU goes from it to the first launch
     // without a pause, which would count as the launch's.
     if (mode.queue_ahead) {
-      code = cuda_.LaunchHostFunc(stream_, WaitForGate, &gate_);
+      code = CloseGate();
     }
     if (code == kCudaSuccess && mode.flush) code = Flush();
     if (code == kCudaSuccess && !mode.queue_ahead) {
@@ -192,7 +192,9 @@ class CudaDevice final : public Device {
     const Pieces pieces = {static_cast<char*>(flush_), 16, 16, 1};
     found_ = static_cast<int*>(found);
     bool other = false;
-    if (Flush() != kCudaSuccess ||
+    const int gated = CloseGate();
+    OpenGate();
+    if (gated != kCudaSuccess || Flush() != kCudaSuccess ||
         CopyPiecesWithin(pieces, {pieces.first}).code != kCudaSuccess ||
         FindOther({pieces}, 0, &other).code != kCudaSuccess) {
       found_ = nullptr;
@@ -217,6 +219,17 @@ class CudaDevice final : public Device {
   /// Holds the stream back until the host has queued what is to be timed, so
   /// that its launch latency falls outside of the window between the events. A
   /// launch that waits for the stream itself opens the gate by taking long.
+  int CloseGate() {
+    if (found_ != nullptr) return kernels_.CloseGate(kGateUs, stream_);
+    gate_ = false;
+    return cuda_.LaunchHostFunc(stream_, WaitForGate, &gate_);
+  }
+
+  void OpenGate() {
+    if (found_ != nullptr) kernels_.OpenGate();
+    gate_ = true;
+  }
+
   static void WaitForGate(void* gate) {
     const auto start = Clock::now();
     const auto* open = static_cast<std::atomic<bool>*>(gate);
@@ -237,7 +250,7 @@ class CudaDevice final : public Device {
     const int stopped = cuda_.EventRecord(stop_, stream_);
     if (code == kCudaSuccess) code = stopped;
     const CudaWork work = CountedWork();
-    gate_ = true;
+    OpenGate();
     for (const Readback& s : batch.snapshots) {
       const int copied =
           cuda_.MemcpyAsync(s.to, s.from, s.bytes, kDeviceToHost, stream_);

@@ -1,7 +1,7 @@
 #include "backends/cuda/kernels.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <new>
 
 #include "kernels_ptx.h"  // made by CMake of kernels.ptx
 
@@ -35,13 +35,29 @@ bool CudaKernels::Load() {
       reinterpret_cast<GetKernel>(CudaRuntimeFunction("cudaLibraryGetKernel"));
   launch_ = reinterpret_cast<decltype(launch_)>(
       CudaRuntimeFunction("cudaLaunchKernel"));
+  const auto host_memory = reinterpret_cast<int (*)(void**, size_t)>(
+      CudaRuntimeFunction("cudaMallocHost"));
   void* library = nullptr;
+  void* gate = nullptr;
+  if (host_memory == nullptr || host_memory(&gate, sizeof *gate_) != 0) {
+    return false;
+  }
+  gate_ = new (gate) std::atomic<int>(0);
   return load != nullptr && get != nullptr && launch_ != nullptr &&
          load(&library, kKernelsPtx, nullptr, nullptr, 0, nullptr, nullptr,
               0) == kCudaSuccess &&
+         get(&wait_, library, "jaxkern_wait") == kCudaSuccess &&
          get(&gather_, library, "jaxkern_gather") == kCudaSuccess &&
          get(&find_other_, library, "jaxkern_find_other") == kCudaSuccess &&
          get(&read_all_, library, "jaxkern_read_all") == kCudaSuccess;
+}
+
+int CudaKernels::CloseGate(double longest_us, CudaStream stream) const {
+  *gate_ = 0;
+  const void* open = gate_;
+  auto longest = static_cast<long long>(longest_us * 1e3);
+  void* arguments[] = {&open, &longest};
+  return Launch(wait_, {1, 1, 1}, 1, arguments, stream);
 }
 
 int CudaKernels::Gather(const Pieces& to, const std::vector<const char*>& from,
@@ -57,7 +73,7 @@ int CudaKernels::Gather(const Pieces& to, const std::vector<const char*>& from,
     code = Launch(gather_,
                   {Blocks(to.bytes, kReadBlocks / count),
                    static_cast<unsigned>(count), 1},
-                  arguments, stream);
+                  kThreads, arguments, stream);
   }
   return code;
 }
@@ -70,19 +86,19 @@ int CudaKernels::FindOther(const Pieces& pieces, int byte, int* found,
   return Launch(find_other_,
                 {Blocks(pieces.bytes * kWord, kBlocks),
                  static_cast<unsigned>(pieces.count), 1},
-                arguments, stream);
+                kThreads, arguments, stream);
 }
 
 int CudaKernels::ReadAll(void* from, size_t bytes, CudaStream stream) const {
   size_t words = bytes / kWord;
   void* arguments[] = {&from, &words, /*sum=*/&from};
-  return Launch(read_all_, {Blocks(bytes / 4, kReadBlocks), 1, 1}, arguments,
-                stream);
+  return Launch(read_all_, {Blocks(bytes / 4, kReadBlocks), 1, 1}, kThreads,
+                arguments, stream);
 }
 
-int CudaKernels::Launch(const void* kernel, Dim3 grid, void** arguments,
-                        CudaStream stream) const {
-  return launch_(kernel, grid, {kThreads, 1, 1}, arguments, 0, stream);
+int CudaKernels::Launch(const void* kernel, Dim3 grid, unsigned threads,
+                        void** arguments, CudaStream stream) const {
+  return launch_(kernel, grid, {threads, 1, 1}, arguments, 0, stream);
 }
 
 }  // namespace jaxkern

@@ -2,6 +2,7 @@
 #ifndef JAXKERN_BACKENDS_CUDA_KERNELS_H_
 #define JAXKERN_BACKENDS_CUDA_KERNELS_H_
 
+#include <atomic>
 #include <cstddef>
 #include <vector>
 
@@ -18,6 +19,11 @@ class CudaKernels {
   /// way to load them (a runtime before 12.8, a container without the driver's
   /// PTX compiler): copies of the runtime's are slower and do as well.
   bool Load();
+
+  /// Keeps what comes in the stream from starting until the gate is open or it
+  /// is late. One stream at a time, and not before what it kept is through.
+  int CloseGate(double longest_us, CudaStream stream) const;
+  void OpenGate() const { *gate_ = 1; }
 
   /// Copies into each piece from an address of its own, all of them multiples
   /// of 16.
@@ -36,10 +42,12 @@ class CudaKernels {
     unsigned x, y, z;
   };
 
-  int Launch(const void* kernel, Dim3 grid, void** arguments,
+  int Launch(const void* kernel, Dim3 grid, unsigned threads, void** arguments,
              CudaStream stream) const;
 
   int (*launch_)(const void*, Dim3, Dim3, void**, size_t, CudaStream) = nullptr;
+  std::atomic<int>* gate_ = nullptr;  // of the host, mapped
+  void* wait_ = nullptr;
   void* gather_ = nullptr;
   void* find_other_ = nullptr;
   void* read_all_ = nullptr;

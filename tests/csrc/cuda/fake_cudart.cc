@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +15,8 @@ Fake& fake() {
 }
 
 namespace {
+
+constexpr size_t kMost = 1024;  // bytes that there really are of an allocation
 
 pthread_t driver_thread;
 std::atomic<bool> driver_ends{false};
@@ -105,7 +108,7 @@ int cudaMemGetInfo(size_t* free, size_t* total) {
 }
 int cudaMalloc(void** pointer, size_t bytes) {
   if (bytes > fake().free_bytes) return fake().last = 2;
-  *pointer = std::malloc(1 << 10);
+  *pointer = std::malloc(kMost);
   memory().insert(*pointer);
   return 0;
 }
@@ -127,7 +130,7 @@ int cudaMemset2D(void* to, size_t pitch, int byte, size_t width,
   return Fault();
 }
 int cudaMemset(void* pointer, int byte, size_t bytes) {
-  std::memset(pointer, byte, bytes);
+  std::memset(pointer, byte, std::min(bytes, kMost));
   return Fault();
 }
 int cudaCtxResetPersistingL2Cache() {
@@ -142,7 +145,7 @@ int cudaMemcpyAsync(void* to, const void* from, size_t bytes, int kind, void*) {
   }
   fake().flushed += flushes ? bytes : 0;
   fake().now_us += fake().copy_us;
-  if (bytes <= 1024) std::memcpy(to, from, bytes);  // there is no more
+  if (bytes <= kMost) std::memcpy(to, from, bytes);
   return 0;
 }
 int cudaStreamSynchronize(void*) {

@@ -188,8 +188,9 @@ TEST(PiecesAreGatheredAndLookedAt) {
   CHECK_EQ(device.FindOther({gaps}, 0, &found).code, 0);
   CHECK(!found);
   CHECK_EQ(device.Fill(gaps.at(36) + 92, 1, 1).code, 0);
-  CHECK_EQ(device.FindOther({{gaps.first, 92, kStride, kPieces}}, 0, &found).code,
-           0);
+  CHECK_EQ(
+      device.FindOther({{gaps.first, 92, kStride, kPieces}}, 0, &found).code,
+      0);
   CHECK(!found);
   CHECK_EQ(device.FindOther({pieces, gaps}, 0, &found).code, 0);
   CHECK(found);
