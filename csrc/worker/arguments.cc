@@ -232,10 +232,11 @@ DeviceError Arguments::ReadInputs(size_t set, char* slot) const {
 }
 
 DeviceError Arguments::FindChanged(const char* slot, std::string* names) const {
-  std::vector<char> now(kPiece);
+  std::vector<char> now;
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const JobValue& value = case_.values[i];
     if (!IsOutput(value)) continue;
+    now.resize(std::min(kPiece, value.bytes));
     for (size_t at = 0; at < value.bytes; at += kPiece) {
       const size_t bytes = std::min(kPiece, value.bytes - at);
       const DeviceError error =

@@ -78,6 +78,7 @@ class CaseTimer {
                 Measurement* measured, Contents contents = Contents::kStored);
   Event AfterBatch(const Measurement& measured, const std::vector<Kept>& kept);
   Event CheckZones(const Contestant& contestant) const;
+  std::vector<int> Draw(int batch);
   std::pair<Arguments*, size_t> Place(int i) const;
   DeviceError MakeRoom(int batch);
   DeviceError Prepare(Contestant* contestant, Contents contents);
