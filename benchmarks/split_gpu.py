@@ -33,18 +33,23 @@ import candidates  # noqa: E402
 import kernels  # noqa: E402
 
 
+def request(task, source):
+  """Not timed, and on the same inputs whenever it is evaluated."""
+  return Request(task, source, repetitions=0, seed=1)
+
+
 def requests(count, bundles):
   """Name -> request, of all corpora in turn, at most `count` of each."""
   conformance = [
-    (name, Request(kernels.write_bundle(name, bundles), kernels.source(name)))
+    (name, request(kernels.write_bundle(name, bundles), kernels.source(name)))
     for name in kernels.names()[:count]
   ]
   torch = [
-    (f"torch {c.name}", Request(suite.get(c.task), c.source))
+    (f"torch {c.name}", request(suite.get(c.task), c.source))
     for c in candidates.read("corpus")[:count]
   ]
   training = [
-    (f"{i} {p.task}", Request(suite.get(p.task), p.source))
+    (f"{i} {p.task}", request(suite.get(p.task), p.source))
     for i, p in enumerate(corpus.propose(suite.names("train"), 0, count))
   ]
   made = {}
