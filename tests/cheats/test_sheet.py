@@ -56,9 +56,9 @@ def test_another_harness_is_asked_by_a_command(tmp_path):
 
 
 def test_honest_kernels_are_distinct(tmp_path):
-  trials = cheats.honest_trials(150, tmp_path)
-  assert len(trials) == 150
-  assert len({(t.bundle, t.source) for t in trials}) == 150
+  trials = cheats.honest_trials(60, tmp_path)
+  assert len(trials) == 60
+  assert len({(t.bundle, t.source) for t in trials}) == 60
   assert {t.name for t in trials} > {"warp_reduce", "atomics_int"}
 
 
