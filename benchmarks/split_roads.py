@@ -6,8 +6,8 @@ Builds kernels of the conformance suite, of torch's form, of the cheats and of
 the training corpus by NVRTC and g++ (`split`) and by nvcc, at most `--count` of
 each corpus. Prints for each corpus the share that takes the fast road, why the
 rest does not, the seconds of both, and where the two differ: in machine code,
-registers or shared memory. Equal machine code needs no GPU to be known to give
-equal bits. `--output` keeps all of it as JSON.
+registers or shared memory, and in what (split_code.py). Equal machine code
+needs no GPU to be known to give equal bits. `--output` keeps all of it as JSON.
 """
 
 import argparse
@@ -15,51 +15,15 @@ import collections
 import json
 import pathlib
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 
 import record
+import split_code
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-
-
-def sections(elf):
-  """Name -> bytes of an ELF file's sections."""
-  (start,) = struct.unpack_from("<Q", elf, 40)
-  size, count, names = struct.unpack_from("<HHH", elf, 58)
-  heads = [
-    struct.unpack_from("<IIQQQQ", elf, start + i * size) for i in range(count)
-  ]
-  table = elf[heads[names][4] :][: heads[names][5]]
-  found = {}
-  for name, kind, _, _, offset, length in heads:
-    text = table[name : table.index(b"\0", name)].decode()
-    found[text] = b"" if kind == 8 else elf[offset : offset + length]
-  return found
-
-
-def machine_code(library):
-  """Kernel -> instructions and constants in a candidate's library."""
-  fatbin = sections(library.read_bytes())[".nv_fatbin"]
-  code = {}
-  at = fatbin.find(b"\x7fELF")
-  while at >= 0:
-    following = fatbin.find(b"\x7fELF", at + 4)
-    cubin = fatbin[at : following if following >= 0 else len(fatbin)]
-    for name, text in sections(cubin).items():
-      if name.startswith(".text.") or name == ".nv.constant3":
-        code[name] = text
-    at = following
-  return code
-
-
-def named(code):
-  """With the names that namespaces without a name give out of the way."""
-  kernels = sorted(text for name, text in code.items() if ".text." in name)
-  return kernels, code.get(".nv.constant3", b"")
 
 
 def training_corpus(directory, count):
@@ -130,12 +94,13 @@ def compare(lines, out):
   for line in lines:
     if line["road"] != "split" or not line["nvcc_ok"]:
       continue
-    place = out / line["file"]
-    codes = [
-      named(machine_code(place / road / "kernel.so"))
-      for road in ("split", "nvcc")
+    libraries = [
+      out / line["file"] / road / "kernel.so" for road in ("split", "nvcc")
     ]
+    codes = [split_code.machine_code(library) for library in libraries]
     line["code_equal"] = codes[0] == codes[1]
+    if not line["code_equal"]:
+      line["difference"] = split_code.difference(*libraries)
     line["resources_equal"] = line["split"] == line["nvcc"]
 
 
@@ -168,7 +133,10 @@ def report(name, lines):
   print("".join(f"  ACCEPTED, though nvcc does not: {f}\n" for f in accepted))
   for line in fast:
     if not line["code_equal"] or not line["resources_equal"]:
-      print(f"  differs: {line['file']} {line['split']} {line['nvcc']}")
+      print(
+        f"  differs: {line['file']} {line['split']} {line['nvcc']}"
+        f" {line.get('difference', '')}"
+      )
   equal = sum(line["code_equal"] for line in fast)
   print(f"  machine code equal: {equal} of {len(fast)}")
   summary = {
