@@ -70,7 +70,11 @@ def instructions(library: pathlib.Path, nvdisasm: str) -> list[str]:
       text = subprocess.run(
         [nvdisasm, "-c", path], check=True, capture_output=True, text=True
       ).stdout
-      found += re.findall(r"\*/\s+(?:@!?U?P\w+ )?([A-Z][\w.]*)[^\n]*;", text)
+      pattern = r"\*/\s+(?:@!?U?P\w+ )?([A-Z][\w.]*)([^\n]*);"
+      for opcode, operands in re.findall(pattern, text):
+        # A constant plus zero times zero: how the arithmetic unit copies.
+        copies = opcode.startswith("HFMA2") and "-RZ, RZ," in operands
+        found.append("MOV" if copies else opcode)
   return found
 
 
