@@ -40,8 +40,6 @@ def test_task_is_whole(name):
   assert task.large and task.hidden and len(task.cases) == 3
 
 
-# One in eight: each costs a quarter of a second.
-@pytest.mark.parametrize("name", NAMES[::8])
-def test_trivial_answers_fail_and_every_input_matters(name):
-  found = lint.lint_task(suite.get(name))
-  assert found._replace(precision=()) == lint.Findings()
+@pytest.mark.parametrize("name", ["softmax_f16", "segment_sum_f32", "hash_i32"])
+def test_lint_of_a_good_task_finds_nothing(name):
+  assert lint.lint_task(suite.get(name)) == lint.Findings()

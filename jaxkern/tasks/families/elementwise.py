@@ -1,6 +1,6 @@
 """Activations, arithmetic and integer operations: one element at a time."""
 
-from jaxkern.tasks.define import integers, normal, uniform
+from jaxkern.tasks.draws import integers, normal, uniform
 from jaxkern.tasks.families import FLAT, ROWS, variants
 from jaxkern.tasks.task import Task
 

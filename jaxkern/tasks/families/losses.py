@@ -1,6 +1,6 @@
 """Losses, one value per row, and a gradient."""
 
-from jaxkern.tasks.define import integers, normal, uniform
+from jaxkern.tasks.draws import integers, normal, uniform
 from jaxkern.tasks.families import ROWS, variants
 from jaxkern.tasks.task import Task
 

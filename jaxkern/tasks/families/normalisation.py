@@ -1,6 +1,6 @@
 """Normalisations, forward and backward, alone and before a projection."""
 
-from jaxkern.tasks.define import normal, uniform
+from jaxkern.tasks.draws import normal, uniform
 from jaxkern.tasks.families import ROWS, variants
 from jaxkern.tasks.task import Task
 

@@ -1,6 +1,6 @@
 """Steps of optimisers: all that is read and written once."""
 
-from jaxkern.tasks.define import normal, uniform
+from jaxkern.tasks.draws import normal, uniform
 from jaxkern.tasks.families import FLAT, ROWS, variants
 from jaxkern.tasks.task import Task
 

@@ -1,6 +1,6 @@
 """Scans: running sums, linear recurrences, state spaces, linear attention."""
 
-from jaxkern.tasks.define import normal, uniform
+from jaxkern.tasks.draws import normal, uniform
 from jaxkern.tasks.families import ROWS, variants
 from jaxkern.tasks.task import Task
 

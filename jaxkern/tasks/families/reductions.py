@@ -1,6 +1,8 @@
 """Reductions, statistics and softmax: many elements into few."""
 
-from jaxkern.tasks.define import integers, normal
+import numpy as np
+
+from jaxkern.tasks.draws import integers, normal
 from jaxkern.tasks.families import ROWS, variants
 from jaxkern.tasks.task import Task
 
@@ -67,6 +69,7 @@ def _reductions() -> list[Task]:
       y[i] = best;
       """,
       "y:i32[rows]",
+      draws={"x": _contested},
     ),
     *rows(
       "max_magnitude",
@@ -297,6 +300,16 @@ y[i] = logf(s) - h / s;""",
       tags=("reduction", "graph", "sorted"),
     ),
   ]
+
+
+def _contested(rng, shape, attributes):
+  """Normal; a row in four negative; a second one is as large or nearly so."""
+  x = rng.standard_normal(shape)
+  x[1::4] = -np.abs(x[1::4])
+  at = rng.integers(0, shape[1], shape[0])
+  nearly = 1 + 2.0**-14 * rng.choice((-1, 0, 1), shape[0])
+  x[np.arange(shape[0]), at] = x.max(axis=1) * nearly
+  return x
 
 
 def _distributions(rng, shape):

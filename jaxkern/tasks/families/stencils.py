@@ -1,6 +1,6 @@
 """Stencils, particles and transforms of scientific computing."""
 
-from jaxkern.tasks.define import normal
+from jaxkern.tasks.draws import normal
 from jaxkern.tasks.families import variants
 from jaxkern.tasks.task import Task
 
