@@ -87,41 +87,20 @@ def define(
     draws: how inputs are drawn that are not unit normal (or -1000 to 999).
     kinds: of inputs beside ordinary ones; see jaxkern.tasks.inputs. Inputs with
       a draw of their own keep it.
-    flops, traffic: in terms of the sizes; see Task.
     tolerance: (rtol, atol) where it cannot be measured.
-    level, family, split, tags: as in Task.
+    level, family, split, tags: as in Task; so are flops and traffic, as text.
 
   Raises:
     ValueError: naming the argument, what was expected and what was given.
   """
   arguments, scalars, cases = parse(name, signature, sizes, dtype)
   outputs = [a.name for a in arguments if a.kind == "output"]
-  if callable(reference):
-    summary, exact = _of_function(reference, outputs)
-  else:
-    summary, exact = _of_text(reference, outputs)
-  cases = [{**case, **scalars} for case in cases]
-  *small, hidden, large = cases
+  read = _of_function if callable(reference) else _of_text
+  summary, exact = read(reference, outputs)
+  *small, hidden, large = ({**case, **scalars} for case in cases)
   draw = drawer(arguments, draws or {})
 
-  @functools.cache
-  def bounds(key) -> tuple[float, float]:
-    """Measured on inputs of its own."""
-    attributes = dict(key)
-    rng = np.random.default_rng(0)
-    inputs = draw("", rng, attributes)
-    return measure.tolerance(
-      "", arguments, exact, inputs, attributes, terms, rng
-    )
-
-  def probe(kind, rng, attributes):
-    """As in Task."""
-    inputs = draw(kind, rng, attributes)
-    measured = tolerance or measure.tolerance(
-      kind, arguments, exact, inputs, attributes, terms, rng
-    )
-    return inputs, measured
-
+  bounds, probe = _tolerances(arguments, exact, draw, terms, tolerance)
   return Task(
     name=name,
     level=level,
@@ -136,7 +115,7 @@ def define(
     reference=lambda inputs, attributes: _rounded(
       exact(inputs, attributes), arguments
     ),
-    tolerance=lambda attributes: tolerance or bounds(tuple(attributes.items())),
+    tolerance=bounds,
     baseline=_baseline(arguments, threads, kernel, DTYPES[dtype]),
     kinds=tuple(kinds) if has_plain_floats(arguments, draws or {}) else (),
     probe=probe,
@@ -146,6 +125,28 @@ def define(
     flops=formula(flops),
     traffic=formula(traffic),
   )
+
+
+def _tolerances(arguments, exact, draw, terms: str, given):
+  """A Task's `tolerance` and `probe`: what is given, else what is measured."""
+
+  def measured(kind, rng, attributes):
+    """(inputs, (rtol, atol)) of a kind."""
+    inputs = draw(kind, rng, attributes)
+    return inputs, given or measure.tolerance(
+      kind, arguments, exact, inputs, attributes, terms, rng
+    )
+
+  @functools.cache
+  def ordinary(key) -> tuple[float, float]:
+    """On inputs of its own."""
+    return measured("", np.random.default_rng(0), dict(key))[1]
+
+  def bounds(attributes):
+    """As in Task."""
+    return given or ordinary(tuple(attributes.items()))
+
+  return bounds, measured
 
 
 def _of_text(text: str, outputs: Sequence[str]):

@@ -36,6 +36,14 @@ def integers(low: int, high: str) -> Draw:
   )
 
 
+def distinct(rng, shape, attributes) -> np.ndarray:
+  """Unit normal in float32, no two of a row equal; a Draw."""
+  x = rng.standard_normal(shape, np.float32)
+  while (tied := (np.diff(np.sort(x)) == 0).any(axis=-1)).any():
+    x[tied] = rng.standard_normal((*x[tied].shape,), np.float32)
+  return x
+
+
 def has_plain_floats(arguments, draws) -> bool:
   """Whether a float input has no draw of its own."""
   return any(

@@ -21,7 +21,13 @@ _CAUSAL = "s = jnp.where(jnp.tri(n, dtype=bool), s, -jnp.inf)"
 
 def tasks() -> list[Task]:
   """All of the file."""
-  return [*_self_attention(), *_grouped(), *_decoding()]
+  return [
+    *_self_attention(),
+    *_other_scores(),
+    *_grouped(),
+    *_decoding(),
+    *_caches(),
+  ]
 
 
 def one_query(
@@ -76,30 +82,31 @@ def _family(name, dtypes, *text, tags=(), **more):
   )
 
 
-def _self_attention() -> list[Task]:
-  def attention(name, dtypes, middle, kernel, extra="", tags=(), **more):
-    """Of n queries to n keys."""
-    return _family(
-      name,
-      dtypes,
-      _SIGNATURE + extra + _OUT,
-      "\n".join(filter(None, (_SCORES, middle, _VALUES))),
-      "batch * heads * n",
-      kernel,
-      tags=tags,
-      **more,
-    )
+def _n_to_n(name, dtypes, middle, kernel, extra="", tags=(), **more):
+  """Of n queries to n keys."""
+  return _family(
+    name,
+    dtypes,
+    _SIGNATURE + extra + _OUT,
+    "\n".join(filter(None, (_SCORES, middle, _VALUES))),
+    "batch * heads * n",
+    kernel,
+    tags=tags,
+    **more,
+  )
 
+
+def _self_attention() -> list[Task]:
   return [
-    *attention("attention", "f32 f16", "", one_query("n")),
-    *attention(
+    *_n_to_n("attention", "f32 f16", "", one_query("n")),
+    *_n_to_n(
       "causal_attention",
       "f32 bf16",
       _CAUSAL,
       one_query("n", stop="at + 1"),
       tags=("causal",),
     ),
-    *attention(
+    *_n_to_n(
       "sliding_window_attention",
       "f32 bf16",
       """
@@ -110,7 +117,7 @@ s = jnp.where((d_p >= 0) & (d_p < window), s, -jnp.inf)""",
       sizes={**_SELF, "window": (1, 5, 9, 6, 256)},
       tags=("causal", "local"),
     ),
-    *attention(
+    *_n_to_n(
       "alibi_attention",
       "f32",
       f"""
@@ -126,7 +133,12 @@ s = s - slopes[:, None, None] * (p[:, None] - p[None])
       ),
       tags=("causal", "position"),
     ),
-    *attention(
+  ]
+
+
+def _other_scores() -> list[Task]:
+  return [
+    *_n_to_n(
       "softcap_attention",
       "f32 bf16",
       f"s = cap * jnp.tanh(s / cap)\n{_CAUSAL}",
@@ -134,7 +146,7 @@ s = s - slopes[:, None, None] * (p[:, None] - p[None])
       extra=", cap=2",
       tags=("causal",),
     ),
-    *attention(
+    *_n_to_n(
       "padded_attention",
       "f32",
       """
@@ -145,7 +157,7 @@ s = jnp.where((jnp.arange(n) < lengths[:, None])[:, None, None], s, -jnp.inf)"""
       sizes={**_SELF, "batch": (2, 2, 3, 2, 4)},
       tags=("ragged",),
     ),
-    *attention(
+    *_n_to_n(
       "biased_attention",
       "f32",
       "s = s + bias",
@@ -232,15 +244,17 @@ k, v = (jnp.repeat(t, heads // kv, axis=1) for t in (k, v))
   ]
 
 
+_CACHED = {
+  "batch": (1, 2, 3, 2, 64),
+  "heads": (2, 4, 4, 6, 16),
+  "n": (3, 20, 37, 25, 2048),
+  "d": (8, 16, 16, 8, 64),
+  "kv": (1, 2, 2, 3, 4),
+}
+_SEQUENCE = "i / heads"
+
+
 def _decoding() -> list[Task]:
-  sizes = {
-    "batch": (1, 2, 3, 2, 64),
-    "heads": (2, 4, 4, 6, 16),
-    "n": (3, 20, 37, 25, 2048),
-    "d": (8, 16, 16, 8, 64),
-    "kv": (1, 2, 2, 3, 4),
-  }
-  sequence = "i / heads"
   shared = "i / heads * kv + i % heads / (heads / kv)"
   grouped = """
 k, v = (jnp.repeat(t, heads // kv, axis=1) for t in (k, v))
@@ -248,7 +262,7 @@ s = jnp.einsum("bhd,bhkd->bhk", q, k) / jnp.sqrt(d)
 s = jnp.where((jnp.arange(n) < lengths[:, None])[:, None], s, -jnp.inf)
 y = jnp.einsum("bhk,bhkd->bhd", jax.nn.softmax(s, axis=-1), v)"""
   pages = {
-    **{s: v for s, v in sizes.items() if s not in ("n",)},
+    **{s: v for s, v in _CACHED.items() if s not in ("n",)},
     "pages": (3, 8, 12, 9, 2048),
     "page": (2, 4, 4, 4, 64),
     "most": (1, 2, 3, 2, 16),
@@ -256,7 +270,7 @@ y = jnp.einsum("bhk,bhkd->bhd", jax.nn.softmax(s, axis=-1), v)"""
   paged = one_query(
     "page",
     head="i % heads / (heads / kv)",
-    position=sequence,
+    position=_SEQUENCE,
     stop="lengths[at]",
   )
   paged = paged.replace(
@@ -271,8 +285,8 @@ y = jnp.einsum("bhk,bhkd->bhd", jax.nn.softmax(s, axis=-1), v)"""
       " lengths:i32[batch] -> y[batch, heads, d]",
       grouped,
       "batch * heads",
-      one_query("n", head=shared, position=sequence, stop="lengths[at]"),
-      sizes=sizes,
+      one_query("n", head=shared, position=_SEQUENCE, stop="lengths[at]"),
+      sizes=_CACHED,
       draws={"lengths": integers(1, "n + 1")},
       tags=("decode", "cache", "grouped"),
     ),
@@ -298,6 +312,11 @@ y = jnp.einsum("bhk,bkhd->bhd", jax.nn.softmax(s, axis=-1), v)""",
       terms="d + most * page",
       tags=("decode", "cache", "paged"),
     ),
+  ]
+
+
+def _caches() -> list[Task]:
+  return [
     *_family(
       "latent_decode_attention",
       "f32",
@@ -306,8 +325,8 @@ y = jnp.einsum("bhk,bkhd->bhd", jax.nn.softmax(s, axis=-1), v)""",
 s = jnp.einsum("bhd,bkd->bhk", q, k) / jnp.sqrt(d)
 y = jnp.einsum("bhk,bkd->bhd", jax.nn.softmax(s, axis=-1), k)""",
       "batch * heads",
-      one_query("n", head=sequence, position="0").replace("v + (", "k + ("),
-      sizes={s: v for s, v in sizes.items() if s != "kv"},
+      one_query("n", head=_SEQUENCE, position="0").replace("v + (", "k + ("),
+      sizes={s: v for s, v in _CACHED.items() if s != "kv"},
       tags=("decode", "cache"),
     ),
     *_family(
@@ -320,7 +339,7 @@ y = jnp.einsum("bhk,bkd->bhd", jax.nn.softmax(s, axis=-1), k)""",
       int64_t b = i / (n * d);
       y[i] = i / d % n == lengths[b] ? k[b * d + i % d] : cache[i];
       """,
-      sizes={s: sizes[s] for s in ("batch", "n", "d")},
+      sizes={s: _CACHED[s] for s in ("batch", "n", "d")},
       draws={"lengths": integers(0, "n")},
       level=1,
       terms="1",

@@ -15,7 +15,7 @@ _CONV = "lax.conv_general_dilated(x, k, {stride}, {padding}{more})"
 
 def tasks() -> list[Task]:
   """All of the file."""
-  return [*_lines(), *_images(), *_blocks()]
+  return [*_lines(), *_images(), *_volumes(), *_fused(), *_blocks()]
 
 
 def _family(level, name, dtypes, *text, **more):
@@ -132,37 +132,38 @@ int64_t r = i / w % h, t = i % w;
 _FILTERED = {**IMAGE, "filters": (2, 4, 3, 3, 64)}
 
 
-def _images() -> list[Task]:
-  def conv(name, dtypes, stride=1, dilation=1, size=3):
-    """Of `size` squared, with padding."""
-    pad = size // 2 * dilation
-    more = f", rhs_dilation=({dilation}, {dilation})" if dilation > 1 else ""
-    call = _CONV.format(
-      stride=(stride, stride), padding=((pad, pad), (pad, pad)), more=more
-    )
-    at, extents, sizes = _AT, ("h", "w"), dict(_FILTERED)
-    if stride > 1:
-      at = at.replace("h", "oh").replace("w", "ow")
-      extents = ("oh", "ow")
-      sizes |= {"oh": "(h + 1) // 2", "ow": "(w + 1) // 2"}
-    return _family(
-      1,
-      name,
-      dtypes,
-      f"x[batch, channels, h, w], k[filters, channels, {size}, {size}]"
-      f" -> y[batch, filters, {extents[0]}, {extents[1]}]",
-      f"y = {call}",
-      f"batch * filters * {extents[0]} * {extents[1]}",
-      at + conv2d_sum(str(size), str(stride), str(dilation)) + "y[i] = out(s);",
-      sizes=sizes,
-      terms=f"channels * {size * size}",
-    )
+def _padded(name, dtypes, stride=1, dilation=1, size=3):
+  """Of `size` squared, with padding."""
+  pad = size // 2 * dilation
+  more = f", rhs_dilation=({dilation}, {dilation})" if dilation > 1 else ""
+  call = _CONV.format(
+    stride=(stride, stride), padding=((pad, pad), (pad, pad)), more=more
+  )
+  at, extents, sizes = _AT, ("h", "w"), dict(_FILTERED)
+  if stride > 1:
+    at = at.replace("h", "oh").replace("w", "ow")
+    extents = ("oh", "ow")
+    sizes |= {"oh": "(h + 1) // 2", "ow": "(w + 1) // 2"}
+  return _family(
+    1,
+    name,
+    dtypes,
+    f"x[batch, channels, h, w], k[filters, channels, {size}, {size}]"
+    f" -> y[batch, filters, {extents[0]}, {extents[1]}]",
+    f"y = {call}",
+    f"batch * filters * {extents[0]} * {extents[1]}",
+    at + conv2d_sum(str(size), str(stride), str(dilation)) + "y[i] = out(s);",
+    sizes=sizes,
+    terms=f"channels * {size * size}",
+  )
 
+
+def _images() -> list[Task]:
   return [
-    *conv("conv2d", "f32 f16"),
-    *conv("conv2d_strided", "f32", stride=2),
-    *conv("conv2d_dilated", "f32", dilation=2),
-    *conv("conv2d_5x5", "f32", size=5),
+    *_padded("conv2d", "f32 f16"),
+    *_padded("conv2d_strided", "f32", stride=2),
+    *_padded("conv2d_dilated", "f32", dilation=2),
+    *_padded("conv2d_5x5", "f32", size=5),
     *_family(
       1,
       "conv2d_pointwise",
@@ -200,6 +201,11 @@ y[i] = s;""",
       + "y[i] = out(s);",
       terms="9",
     ),
+  ]
+
+
+def _volumes() -> list[Task]:
+  return [
     *_family(
       1,
       "conv3d",
@@ -260,7 +266,7 @@ y[i] = s;""",
   ]
 
 
-def _blocks() -> list[Task]:
+def _fused() -> list[Task]:
   call = _CONV.format(stride=(1, 1), padding=((1, 1), (1, 1)), more="")
   signature = "x[batch, channels, h, w], k[filters, channels, 3, 3]"
   draws = {"k": normal("(9 * channels) ** -0.5")}
@@ -308,6 +314,11 @@ def _blocks() -> list[Task]:
       terms="channels * 9",
       tags=("fused", "residual"),
     ),
+  ]
+
+
+def _blocks() -> list[Task]:
+  return [
     *_family(
       3,
       "separable_conv2d",

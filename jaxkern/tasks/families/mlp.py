@@ -1,18 +1,20 @@
 """MLPs and their gates, adapters, and Newton and Schulz's iteration."""
 
 from jaxkern.tasks.draws import normal
+from jaxkern.tasks.families import variants
 from jaxkern.tasks.families.matrix import DOT, GELU, MKN, product
 from jaxkern.tasks.task import Task
 
 
 def tasks() -> list[Task]:
   """All of the file."""
-  return [*_gates(), *_blocks()]
+  return [*_gates(), *_mlps(), *_adapters()]
 
 
 def _gates() -> list[Task]:
   return [
-    *product(
+    *variants(
+      "mlp",
       2,
       "swiglu",
       "f32 bf16",
@@ -28,11 +30,11 @@ def _gates() -> list[Task]:
         "two": "2",
         "n": (5, 33, 130, 67, 2048),
       },
-      terms="1",
-      family="mlp",
+      kinds=(),
       tags=("gate",),
     ),
-    *product(
+    *variants(
+      "mlp",
       2,
       "swiglu_backward",
       "f32",
@@ -45,88 +47,92 @@ def _gates() -> list[Task]:
       dz[i] = dy[i] * x[i] * s;
       """,
       sizes={"m": (1, 7, 61, 20, 4096), "n": (5, 33, 130, 67, 4096)},
-      terms="1",
-      family="mlp",
+      kinds=(),
       tags=("gate", "backward"),
     ),
   ]
 
 
-def _blocks() -> list[Task]:
-  mlp = {
-    "m": (2, 5, 9, 7, 256),
-    "k": (4, 17, 33, 20, 512),
-    "n": (8, 20, 50, 33, 1024),
-  }
-  draws = {
-    "w": normal("k ** -0.5"),
-    "v": normal("k ** -0.5"),
-    "u": normal("n ** -0.5"),
-  }
-  first = (
-    "for (int c = 0; c < k; ++c) s += in(x[r * k + c]) * in(w[c * n + j]);"
-  )
+_SIZES = {
+  "m": (2, 5, 9, 7, 256),
+  "k": (4, 17, 33, 20, 512),
+  "n": (8, 20, 50, 33, 1024),
+}
+_DRAWS = {
+  "w": normal("k ** -0.5"),
+  "v": normal("k ** -0.5"),
+  "u": normal("n ** -0.5"),
+}
+_UP = "for (int c = 0; c < k; ++c) s += in(x[r * k + c]) * in(w[c * n + j]);"
 
-  def mlp_task(name, dtypes, reference, value, gated=False):
-    """down(value(up)): each thread does the whole row."""
-    extra = second = ""
-    if gated:
-      extra = ", v[k, n]"
-      second = "float t = 0.0f;\n  " + first.replace("s +=", "t +=").replace(
-        "w[c", "v[c"
-      )
-    own = {name: d for name, d in draws.items() if gated or name != "v"}
-    return product(
-      3,
-      name,
-      dtypes,
-      f"x[m, k], w[k, n]{extra}, u[n, k] -> y[m, k]",
-      reference,
-      "m * k",
-      f"""
+
+def _mlp(name, dtypes, reference, value, gated=False):
+  """down(value(up)): each thread does the whole row."""
+  extra = second = ""
+  if gated:
+    extra = ", v[k, n]"
+    second = "float t = 0.0f;\n  " + _UP.replace("s +=", "t +=").replace(
+      "w[c", "v[c"
+    )
+  own = {name: d for name, d in _DRAWS.items() if gated or name != "v"}
+  return product(
+    3,
+    name,
+    dtypes,
+    f"x[m, k], w[k, n]{extra}, u[n, k] -> y[m, k]",
+    reference,
+    "m * k",
+    f"""
 int64_t r = i / k;
 float total = 0.0f;
 for (int j = 0; j < n; ++j) {{
   float s = 0.0f;
-  {first}
+  {_UP}
   {second}
   total += {value} * in(u[j * k + i % k]);
 }}
 y[i] = out(total);""",
-      sizes=mlp,
-      draws=own,
-      terms="k + n",
-      family="mlp",
-      tags=("mlp",),
-    )
+    sizes=_SIZES,
+    draws=own,
+    terms="k + n",
+    family="mlp",
+    tags=("mlp",),
+  )
 
+
+def _mlps() -> list[Task]:
   return [
-    *mlp_task(
+    *_mlp(
       "mlp_gelu",
       "f32",
       "y = jax.nn.gelu(x @ w, approximate=False) @ u",
       f"({GELU})",
     ),
-    *mlp_task(
+    *_mlp(
       "mlp_squared_relu",
       "f32",
       "y = jnp.square(jax.nn.relu(x @ w)) @ u",
       "(s > 0 ? s * s : 0.0f)",
     ),
-    *mlp_task(
+    *_mlp(
       "mlp_swiglu",
       "f32 bf16",
       "y = (jax.nn.silu(x @ w) * (x @ v)) @ u",
       "(s / (1.0f + expf(-s)) * t)",
       gated=True,
     ),
-    *mlp_task(
+    *_mlp(
       "mlp_geglu",
       "f32",
       "y = (jax.nn.gelu(x @ w, approximate=False) * (x @ v)) @ u",
       f"({GELU} * t)",
       gated=True,
     ),
+  ]
+
+
+def _adapters() -> list[Task]:
+  return [
     *product(
       3,
       "lora_linear",

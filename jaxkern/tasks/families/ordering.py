@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from jaxkern.tasks.draws import integers, normal
+from jaxkern.tasks.draws import integers
 from jaxkern.tasks.families import variants
 from jaxkern.tasks.task import Task
 
@@ -11,7 +11,7 @@ _LOOP = "for (int c = 0; c < cols; ++c)"
 
 def tasks() -> list[Task]:
   """All of the file."""
-  return [*_sorting(), *_counting()]
+  return [*_sorting(), *_searching(), *_counting()]
 
 
 def _apart(rng, shape, attributes) -> np.ndarray:
@@ -44,63 +44,65 @@ def _summed_exactly(rng, shape, attributes) -> np.ndarray:
   return x
 
 
-def _sorting() -> list[Task]:
-  sizes = {"rows": (2, 5, 17, 9, 2048), "cols": (9, 20, 65, 40, 1024)}
-
-  def family(name, dtypes, *text, **more):
-    """A row's values are distinct, so that there is one right order."""
-    more = {
-      "sizes": sizes,
-      "kinds": (),
-      "level": 1,
-      "draws": {"x": _apart if dtypes == "bf16" else _twins},
-      **more,
-    }
-    return variants(
-      "sorting", more.pop("level"), name, dtypes, *text, tags=("order",), **more
-    )
-
-  rank = f"""
+_SIZES = {"rows": (2, 5, 17, 9, 2048), "cols": (9, 20, 65, 40, 1024)}
+_RANK = f"""
 const T* p = x + i / cols * cols;
 int rank = 0;
 {_LOOP} rank += in(p[c]) < in(x[i]);
 """
 
-  def top_k(dtype):
-    """The largest, and where they are."""
-    return family(
-      "top_k",
-      dtype,
-      "x[rows, cols] -> y[rows, k], at:i32[rows, k]",
-      "y, at = lax.top_k(x, k)\nat = at.astype(jnp.int32)",
-      "rows * cols",
-      rank.replace("<", ">").replace("c > cols", "c < cols")
-      + """
+
+def _family(name, dtypes, *text, **more):
+  """A row's values are distinct, so that there is one right order."""
+  more = {
+    "sizes": _SIZES,
+    "kinds": (),
+    "level": 1,
+    "draws": {"x": _apart if dtypes == "bf16" else _twins},
+    **more,
+  }
+  return variants(
+    "sorting", more.pop("level"), name, dtypes, *text, tags=("order",), **more
+  )
+
+
+def _top_k(dtype):
+  """The largest, and where they are."""
+  return _family(
+    "top_k",
+    dtype,
+    "x[rows, cols] -> y[rows, k], at:i32[rows, k]",
+    "y, at = lax.top_k(x, k)\nat = at.astype(jnp.int32)",
+    "rows * cols",
+    _RANK.replace("<", ">").replace("c > cols", "c < cols")
+    + """
 if (rank < k) {
   y[i / cols * k + rank] = x[i];
   at[i / cols * k + rank] = i % cols;
 }""",
-      sizes={**sizes, "k": (8, 8, 10, 8, 64)},
-    )
+    sizes={**_SIZES, "k": (8, 8, 10, 8, 64)},
+  )
 
+
+def _sorting() -> list[Task]:
   return [
-    *family(
+    *_family(
       "sort_rows",
       "f32",
       "x[rows, cols] -> y[rows, cols]",
       "y = jnp.sort(x, axis=-1)",
       "rows * cols",
-      rank + "y[i / cols * cols + rank] = x[i];",
+      _RANK + "y[i / cols * cols + rank] = x[i];",
     ),
-    *family(
+    *_family(
       "argsort_rows",
       "f32",
       "x[rows, cols] -> y:i32[rows, cols]",
       "y = jnp.argsort(x, axis=-1).astype(jnp.int32)",
       "rows * cols",
-      rank + "y[i / cols * cols + rank] = i % cols;",
+      _RANK + "y[i / cols * cols + rank] = i % cols;",
     ),
-    *family(
+    *_family(
       "sort_integers",
       "i32",
       "x[rows, cols] -> y[rows, cols]",
@@ -114,9 +116,9 @@ if (rank < k) {
       """,
       draws={},
     ),
-    *top_k("f32"),
-    *top_k("bf16"),
-    *family(
+    *_top_k("f32"),
+    *_top_k("bf16"),
+    *_family(
       "median_of_rows",
       "f32",
       "x[rows, cols] -> y[rows]",
@@ -131,9 +133,13 @@ if (rank < k) {
       }}
       """,
       sizes={"rows": (17, 20, 33, 25, 4096), "cols": (9, 20, 33, 40, 256)},
-      draws={"x": normal("1")},
     ),
-    *family(
+  ]
+
+
+def _searching() -> list[Task]:
+  return [
+    *_family(
       "search_sorted",
       "f32",
       "edges[cols], x[n] -> y:i32[n]",
@@ -152,7 +158,7 @@ if (rank < k) {
         "edges": lambda rng, shape, _: np.sort(rng.standard_normal(shape))
       },
     ),
-    *family(
+    *_family(
       "top_p_mask",
       "f32",
       "x[rows, cols], p=0.7 -> y[rows, cols]",

@@ -1,12 +1,14 @@
 """Pooling, resizing and layouts of images."""
 
+import numpy as np
+
 from jaxkern.tasks.families import IMAGE, variants
 from jaxkern.tasks.task import Task
 
 
 def tasks() -> list[Task]:
   """All of the file."""
-  return [*_pooling(), *_layouts()]
+  return [*_pooling(), *_upsampling(), *_backward(), *_layouts()]
 
 
 def _family(family, level, name, dtypes, *text, **more):
@@ -15,46 +17,47 @@ def _family(family, level, name, dtypes, *text, **more):
   return variants(family, level, name, dtypes, *text, tags=tags, **more)
 
 
-def _pooling() -> list[Task]:
-  at = """
+_AT = """
   int64_t c = i / (oh * ow), r = i / ow % oh, t = i % ow;
   """
-  half = {
-    **IMAGE,
-    "h": (4, 8, 14, 6, 112),
-    "w": (6, 10, 16, 8, 112),
-    "oh": "h // 2",
-    "ow": "w // 2",
-  }
-  double = {**IMAGE, "oh": "2 * h", "ow": "2 * w"}
-  signature = "x[batch, channels, h, w] -> y[batch, channels, oh, ow]"
-  threads = "batch * channels * oh * ow"
+_HALF = {
+  **IMAGE,
+  "h": (4, 8, 14, 6, 112),
+  "w": (6, 10, 16, 8, 112),
+  "oh": "h // 2",
+  "ow": "w // 2",
+}
+_SIGNATURE = "x[batch, channels, h, w] -> y[batch, channels, oh, ow]"
+_THREADS = "batch * channels * oh * ow"
+_BLOCKS = "x.reshape(batch, channels, oh, 2, ow, 2)"
+
+
+def _pooling() -> list[Task]:
   four = "x[(c * h + 2 * r + a / 2) * w + 2 * t + a % 2]"
-  blocks = "x.reshape(batch, channels, oh, 2, ow, 2)"
   return [
     *_family(
       "pooling",
       1,
       "max_pool2d",
       "f32 bf16",
-      signature,
-      f"y = jnp.max({blocks}, axis=(3, 5))",
-      threads,
-      f"{at}float m = -INFINITY;\n"
+      _SIGNATURE,
+      f"y = jnp.max({_BLOCKS}, axis=(3, 5))",
+      _THREADS,
+      f"{_AT}float m = -INFINITY;\n"
       f"for (int a = 0; a < 4; ++a) m = fmaxf(m, in({four}));\ny[i] = out(m);",
-      sizes=half,
+      sizes=_HALF,
     ),
     *_family(
       "pooling",
       1,
       "average_pool2d",
       "f32",
-      signature,
-      f"y = jnp.mean({blocks}, axis=(3, 5))",
-      threads,
-      f"{at}float m = 0.0f;\n"
+      _SIGNATURE,
+      f"y = jnp.mean({_BLOCKS}, axis=(3, 5))",
+      _THREADS,
+      f"{_AT}float m = 0.0f;\n"
       f"for (int a = 0; a < 4; ++a) m += {four};\ny[i] = m / 4.0f;",
-      sizes=half,
+      sizes=_HALF,
       terms="4",
     ),
     *_family(
@@ -79,15 +82,21 @@ def _pooling() -> list[Task]:
       },
       terms="h * w",
     ),
+  ]
+
+
+def _upsampling() -> list[Task]:
+  double = {**IMAGE, "oh": "2 * h", "ow": "2 * w"}
+  return [
     *_family(
       "pooling",
       1,
       "bilinear_upsample",
       "f32",
-      signature,
+      _SIGNATURE,
       'y = jax.image.resize(x, (batch, channels, oh, ow), "bilinear")',
-      threads,
-      at
+      _THREADS,
+      _AT
       + """
   // Output centres lie at quarters of an input's cell.
   int64_t r0 = (r + 1) / 2 - 1, t0 = (t + 1) / 2 - 1;
@@ -110,12 +119,24 @@ def _pooling() -> list[Task]:
       1,
       "nearest_upsample",
       "f16",
-      signature,
+      _SIGNATURE,
       "y = jnp.repeat(jnp.repeat(x, 2, axis=2), 2, axis=3)",
-      threads,
-      f"{at}y[i] = x[(c * h + r / 2) * w + t / 2];",
+      _THREADS,
+      f"{_AT}y[i] = x[(c * h + r / 2) * w + t / 2];",
       sizes=double,
     ),
+  ]
+
+
+def _one_maximum(rng, shape, attributes) -> np.ndarray:
+  """Normal; the last two bits say which of its window's four a value is."""
+  row, col = np.indices(shape[-2:]) % 2
+  bits = rng.standard_normal(shape, np.float32).view(np.uint32) & ~np.uint32(3)
+  return (bits | (2 * row + col).astype(np.uint32)).view(np.float32)
+
+
+def _backward() -> list[Task]:
+  return [
     *_family(
       "pooling",
       1,
@@ -123,7 +144,7 @@ def _pooling() -> list[Task]:
       "f32",
       "x[batch, channels, h, w], dy[batch, channels, oh, ow]"
       " -> dx[batch, channels, h, w]",
-      f"dx = jax.vjp(lambda x: jnp.max({blocks}, axis=(3, 5)), x)[1](dy)[0]",
+      f"dx = jax.vjp(lambda x: jnp.max({_BLOCKS}, axis=(3, 5)), x)[1](dy)[0]",
       "batch * channels * h * w",
       """
       int64_t c = i / (h * w), r = i / w % h / 2, t = i % w / 2;
@@ -133,7 +154,8 @@ def _pooling() -> list[Task]:
       }
       dx[i] = most ? dy[(c * oh + r) * ow + t] : 0.0f;
       """,
-      sizes=half,
+      sizes=_HALF,
+      draws={"x": _one_maximum},
       tags=("backward",),
     ),
   ]

@@ -8,30 +8,36 @@ from jaxkern.tasks.task import Task
 
 def tasks() -> list[Task]:
   """All of the file."""
-  sizes = {
-    "n": (2, 9, 33, 20, 4096),
-    "d": (4, 16, 32, 8, 128),
-    "heads": (1, 2, 3, 2, 16),
-  }
-  half = {**sizes, "half": "d // 2"}
-  draws = {"angle": normal("2")}
+  return [*_rotary(), *_added(), *_attention()]
 
-  def family(name, dtypes, *text, **more):
-    """Of positions."""
-    more = {"terms": "1", "kinds": (), "sizes": half, "level": 1, **more}
-    return variants(
-      "position",
-      more.pop("level"),
-      name,
-      dtypes,
-      *text,
-      tags=("position",),
-      **more,
-    )
 
+_SIZES = {
+  "n": (2, 9, 33, 20, 4096),
+  "d": (4, 16, 32, 8, 128),
+  "heads": (1, 2, 3, 2, 16),
+}
+_HALF = {**_SIZES, "half": "d // 2"}
+_DRAWS = {"angle": normal("2")}
+
+
+def _family(name, dtypes, *text, **more):
+  """Of positions."""
+  more = {"terms": "1", "kinds": (), "sizes": _HALF, "level": 1, **more}
+  return variants(
+    "position",
+    more.pop("level"),
+    name,
+    dtypes,
+    *text,
+    tags=("position",),
+    **more,
+  )
+
+
+def _rotary() -> list[Task]:
   signature = "x[n, heads, d], angle:f32[n, half] -> y[n, heads, d]"
   return [
-    *family(
+    *_family(
       "rope",
       "f32 bf16",
       signature,
@@ -48,9 +54,9 @@ def tasks() -> list[Task]:
       y[row * d + c] = out(a * cosf(t) - b * sinf(t));
       y[row * d + half + c] = out(b * cosf(t) + a * sinf(t));
       """,
-      draws=draws,
+      draws=_DRAWS,
     ),
-    *family(
+    *_family(
       "rope_interleaved",
       "f32",
       signature,
@@ -66,9 +72,14 @@ def tasks() -> list[Task]:
       y[2 * i] = a * cosf(t) - b * sinf(t);
       y[2 * i + 1] = b * cosf(t) + a * sinf(t);
       """,
-      draws=draws,
+      draws=_DRAWS,
     ),
-    *family(
+  ]
+
+
+def _added() -> list[Task]:
+  return [
+    *_family(
       "add_sinusoids",
       "f32",
       "x[rows, cols] -> y[rows, cols]",
@@ -89,7 +100,7 @@ def tasks() -> list[Task]:
         "cols": (8, 32, 130, 66, 1024),
       },
     ),
-    *family(
+    *_family(
       "relative_position_bias",
       "f32",
       "table[buckets, heads] -> y[heads, n, n]",
@@ -110,7 +121,12 @@ def tasks() -> list[Task]:
         "n": (4, 9, 21, 14, 1024),
       },
     ),
-    *family(
+  ]
+
+
+def _attention() -> list[Task]:
+  return [
+    *_family(
       "rope_attention",
       "f32",
       "q[heads, n, d], k[heads, n, d], v[heads, n, d], angle[n, half]"
@@ -139,7 +155,7 @@ def tasks() -> list[Task]:
         "d": (4, 16, 32, 8, 64),
         "half": "d // 2",
       },
-      draws=draws,
+      draws=_DRAWS,
       level=3,
       terms="d + n",
     ),

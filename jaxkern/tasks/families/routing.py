@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from jaxkern.tasks.draws import integers, normal, uniform
+from jaxkern.tasks.draws import distinct, integers, normal, uniform
 from jaxkern.tasks.families import ROWS, variants
 from jaxkern.tasks.task import Task
 
@@ -15,7 +15,15 @@ _MOE = {
 
 def tasks() -> list[Task]:
   """All of the file."""
-  return [*_experts(), *_gathering()]
+  return [
+    *_gates(),
+    *_dispatch(),
+    *_experts(),
+    *_slots(),
+    *_embeddings(),
+    *_gathering(),
+    *_segments(),
+  ]
 
 
 def _distinct(rng, shape, attributes) -> np.ndarray:
@@ -40,14 +48,15 @@ def _in_segments(half):
   return draw
 
 
-def _experts() -> list[Task]:
-  def family(level, name, dtypes, *text, **more):
-    """Of routing."""
-    more = {"sizes": {**_MOE, "k": (1, 2, 3, 2, 2)}, "kinds": (), **more}
-    return variants("moe", level, name, dtypes, *text, tags=("moe",), **more)
+def _moe(level, name, dtypes, *text, **more):
+  """Of routing."""
+  more = {"sizes": {**_MOE, "k": (1, 2, 3, 2, 2)}, "kinds": (), **more}
+  return variants("moe", level, name, dtypes, *text, tags=("moe",), **more)
 
+
+def _gates() -> list[Task]:
   return [
-    *family(
+    *_moe(
       2,
       "top_k_gate",
       "f32",
@@ -80,9 +89,15 @@ def _experts() -> list[Task]:
         "experts": (4, 6, 16, 8, 64),
         "k": (2, 2, 4, 3, 8),
       },
+      draws={"x": distinct},
       terms="k",
     ),
-    *family(
+  ]
+
+
+def _dispatch() -> list[Task]:
+  return [
+    *_moe(
       2,
       "moe_dispatch",
       "f32 bf16",
@@ -99,7 +114,7 @@ def _experts() -> list[Task]:
       },
       draws={"token": integers(-1, "n")},
     ),
-    *family(
+    *_moe(
       2,
       "moe_combine",
       "f32 bf16",
@@ -122,7 +137,12 @@ def _experts() -> list[Task]:
       draws={"slot": integers(0, "slots"), "weight": uniform(0.1, 1)},
       terms="k",
     ),
-    *family(
+  ]
+
+
+def _experts() -> list[Task]:
+  return [
+    *_moe(
       3,
       "grouped_matmul",
       "f32 bf16",
@@ -149,7 +169,7 @@ def _experts() -> list[Task]:
       },
       terms="d",
     ),
-    *family(
+    *_moe(
       3,
       "moe_mlp",
       "f32",
@@ -193,7 +213,12 @@ def _experts() -> list[Task]:
       },
       terms="d + m + k",
     ),
-    *family(
+  ]
+
+
+def _slots() -> list[Task]:
+  return [
+    *_moe(
       2,
       "slots_in_experts",
       "i32",
@@ -215,23 +240,25 @@ def _experts() -> list[Task]:
   ]
 
 
-def _gathering() -> list[Task]:
-  sizes = {
-    "rows": (4, 19, 61, 33, 32768),
-    "cols": (3, 17, 40, 21, 1024),
-    "n": (5, 20, 70, 31, 16384),
-  }
+_TABLE = {
+  "rows": (4, 19, 61, 33, 32768),
+  "cols": (3, 17, 40, 21, 1024),
+  "n": (5, 20, 70, 31, 16384),
+}
+
+
+def _gather(level, name, dtypes, *text, **more):
+  """Of reading and writing by index."""
+  more = {"sizes": _TABLE, "kinds": (), **more}
+  return variants(
+    "gather", level, name, dtypes, *text, tags=("indexing",), **more
+  )
+
+
+def _embeddings() -> list[Task]:
   ids = {"id": integers(0, "rows")}
-
-  def family(level, name, dtypes, *text, **more):
-    """Of reading and writing by index."""
-    more = {"sizes": sizes, "kinds": (), **more}
-    return variants(
-      "gather", level, name, dtypes, *text, tags=("indexing",), **more
-    )
-
   return [
-    *family(
+    *_gather(
       1,
       "embedding",
       "f32 bf16",
@@ -242,7 +269,7 @@ def _gathering() -> list[Task]:
       draws=ids,
       traffic="8 * n * cols",
     ),
-    *family(
+    *_gather(
       2,
       "embedding_bag",
       "f32",
@@ -258,7 +285,7 @@ def _gathering() -> list[Task]:
       y[i] = s;
       """,
       sizes={
-        **sizes,
+        **_TABLE,
         "bag": (1, 3, 5, 4, 8),
         "n": (5, 20, 70, 31, 4096),
         "cols": (4, 17, 40, 21, 128),
@@ -267,7 +294,7 @@ def _gathering() -> list[Task]:
       terms="bag",
       traffic="4 * n * cols * (bag + 1)",
     ),
-    *family(
+    *_gather(
       2,
       "embedding_backward",
       "f32",
@@ -289,7 +316,12 @@ def _gathering() -> list[Task]:
       draws=ids,
       terms="n / rows",
     ),
-    *family(
+  ]
+
+
+def _gathering() -> list[Task]:
+  return [
+    *_gather(
       1,
       "take_along_rows",
       "f32",
@@ -301,7 +333,7 @@ def _gathering() -> list[Task]:
       draws={"id": integers(0, "cols")},
       traffic="12 * rows * k",
     ),
-    *family(
+    *_gather(
       1,
       "permute_rows",
       "f16",
@@ -316,7 +348,7 @@ def _gathering() -> list[Task]:
       },
       draws={"to": lambda rng, shape, _: rng.permutation(shape[0])},
     ),
-    *family(
+    *_gather(
       1,
       "roll_rows",
       "f32",
@@ -328,7 +360,12 @@ def _gathering() -> list[Task]:
       sizes={**ROWS, "cols": (3, 33, 130, 67, 4096)},
       draws={"shift": integers(0, "cols")},
     ),
-    *family(
+  ]
+
+
+def _segments() -> list[Task]:
+  return [
+    *_gather(
       2,
       "segment_sum",
       "f32",
