@@ -20,10 +20,23 @@ def test_tasks_prints_a_table():
   code, out, _ = run("tasks", "--split=test")
   assert code == 0
   lines = out.splitlines()
-  columns = ["name", "level", "family", "split", "dtype", "summary"]
-  assert lines[0].split() == columns
+  columns = "name level family split dtype difficulty tags summary"
+  assert lines[0].split() == columns.split()
   assert [line.split()[0] for line in lines[1:]] == suite.names("test")
   assert "y = jax.nn.silu(x + b)" in out
+
+
+def test_tasks_of_a_tag_with_their_difficulty():
+  code, out, _ = run("tasks", "--set=suite", "--level=3", "--tag=paged")
+  assert code == 0
+  rows = [line.split()[:7] for line in out.splitlines()[1:]]
+  tags = "attention,decode,cache,paged"
+  assert [row[0] for row in rows] == [
+    "paged_decode_attention_f32",
+    "paged_decode_attention_bf16",
+  ]
+  for row in rows:
+    assert row[6] == tags and int(row[5]) > 10
 
 
 def test_tasks_shows_one_task():
