@@ -272,7 +272,7 @@ PAIRS = [
     "softplus",
     "torch.nn.functional.softplus(x)",
     "v > 20.0f ? v : log1pf(expf(v))",
-    ("log1pf", "expf"),
+    ("log1pf", "logf"),
   ),
   _elementwise(
     30, "softsign", "x / (1 + x.abs())", "v / (1 + fabsf(v))", ("(1 +", "(2 +")
