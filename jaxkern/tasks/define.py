@@ -112,7 +112,7 @@ def define(
     timed=(len(small) - 1,),
     hidden=(hidden,),
     make_inputs=lambda rng, attributes: draw("", rng, attributes),
-    reference=lambda inputs, attributes: _rounded(
+    reference=lambda inputs, attributes: rounded(
       exact(inputs, attributes), arguments
     ),
     tolerance=bounds,
@@ -196,7 +196,8 @@ def _widened(inputs: Arrays, dtype: str) -> dict[str, np.ndarray]:
   }
 
 
-def _rounded(outputs: Arrays, arguments: Sequence[Argument]) -> Arrays:
+def rounded(outputs: Arrays, arguments: Sequence[Argument]) -> Arrays:
+  """Outputs in the dtypes of the signature."""
   dtypes = {a.name: jnp.dtype(a.dtype) for a in arguments}
   return {n: np.asarray(y).astype(dtypes[n]) for n, y in outputs.items()}
 
