@@ -22,7 +22,7 @@ _MANTISSA = {"tf32": 10, "float16": 10, "bfloat16": 7}
 
 
 class Findings(NamedTuple):
-  """What `lint` found; nothing but notes on `precision` in a good task.
+  """What `lint` found; nothing in a good task.
 
   Attributes:
     trivial: answers that pass, or nearly: 'zeros', 'copy of x', ...
