@@ -82,6 +82,27 @@ def names(
   ]
 
 
+def select(
+  set: str, split: str | None = None, level: int | None = None
+) -> list[Task]:
+  """Tasks of a set, or of a file or folder (files.py), where no split counts.
+
+  Raises ValueError if it is neither, or has no task of that split and level.
+  """
+  if set in SETS:
+    found = [get(name) for name in names(split, level, set)]
+  elif pathlib.Path(set).exists():
+    found = [t for t in files.all_of(set) if level in (None, t.level)]
+  else:
+    raise ValueError(
+      f"set: expected 'primer', 'suite', or a file or folder of tasks, got"
+      f" {set!r}"
+    )
+  if not found:
+    raise ValueError(f"set: no task of {set} is of this split and level")
+  return found
+
+
 def recipe(name: str) -> Recipe:
   """The composition behind a task of the primer.
 
