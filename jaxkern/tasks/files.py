@@ -4,8 +4,8 @@
                         --task=my_task.py:NAME if it has several
   problems.jsonl:NAME   an object a line: the arguments of `define`
   definition.json       a definition of flashinfer-bench
-  folder                all of these that it holds, or a data set of
-                        flashinfer-bench: --task=folder:NAME
+  folder                all of these that it holds, and of flashinfer-bench's
+                        folder `definitions`: --task=folder:NAME
 
 A file is executed: read it first. (A definition is, too, but in a worker.)
 """
@@ -33,8 +33,9 @@ def load(name: str) -> Task:
     ValueError: no such file, none or several tasks, or what `define` says.
   """
   path, _, wanted = name.partition(":")
-  if wanted and _is_data_set(path):
-    return flashinfer.find(path, wanted)
+  if wanted and pathlib.Path(path).is_dir():
+    if found := flashinfer.find(path, wanted):
+      return found
   tasks = all_of(path)
   if wanted:
     tasks = [task for task in tasks if task.name == wanted]
@@ -50,11 +51,13 @@ def load(name: str) -> Task:
 def all_of(path: str) -> list[Task]:
   """Every task in a file, or in the files of a folder."""
   place = pathlib.Path(path)
-  if _is_data_set(path):
-    return flashinfer.all_of(path)[0]
   if place.is_dir():
-    found = sorted(p for p in place.iterdir() if p.suffix in _KNOWN)
-    return [task for p in found for task in all_of(str(p))]
+    found = sorted(p for p in place.iterdir() if p.suffix in (".py", ".jsonl"))
+    # Beside a definition, lines are its workloads.
+    definitions = {p.stem for p in place.glob("*.json")}
+    found = [p for p in found if p.suffix == ".py" or p.stem not in definitions]
+    tasks = [task for p in found for task in all_of(str(p))]
+    return tasks + flashinfer.all_of(place)[0]
   if not place.is_file():
     raise ValueError(f"task: expected a file or folder, got {path}")
   if place.suffix == ".py":
@@ -64,10 +67,6 @@ def all_of(path: str) -> list[Task]:
   if place.suffix == ".json":
     return [flashinfer.load(place)]
   raise ValueError(f"task: expected a .py, .jsonl or .json file, got {path}")
-
-
-def _is_data_set(path: str) -> bool:
-  return pathlib.Path(path, "definitions").is_dir()
 
 
 def _of_python(path: pathlib.Path) -> list[Task]:

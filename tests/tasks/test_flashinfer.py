@@ -196,8 +196,21 @@ def test_data_set_says_what_is_no_task(tmp_path):
   assert set(refused) == {"without", "drawn"}
   assert "index: expected a workload" in refused["without"]
   assert "outputs follow from its inputs" in refused["drawn"]
-  with pytest.raises(ValueError, match="no definition is named 'gather'"):
+  with pytest.raises(ValueError, match="this has scaled_gather_d8"):
     suite.get(f"{tmp_path}:gather")
+  with pytest.raises(ValueError, match="without.json: index: expected a work"):
+    suite.get(f"{tmp_path}:without")
+
+
+def test_definitions_may_lie_in_a_folder_of_their_own(tmp_path):
+  path = write(tmp_path / "set", GATHER, WORKLOADS[:1])
+  text = path.read_text()
+  (tmp_path / "scaled_gather_d8.json").write_text(text)
+  lines = tmp_path / "set/workloads/gather/scaled_gather_d8.jsonl"
+  (tmp_path / "scaled_gather_d8.jsonl").write_text(lines.read_text())
+  (tmp_path / "settings.json").write_text("[1]")
+  (task,) = suite.select(str(tmp_path))
+  assert task.name == "scaled_gather_d8" and task.cases[0]["n"] == 30
 
 
 FLOAT8 = {"shape": ["rows"], "dtype": "float8_e4m3fn"}
@@ -236,6 +249,7 @@ def test_mistakes_in_a_definition_are_named(tmp_path, keys, message):
     ("{}", "1: expected 'workload', got none"),
     ('{"workload": {"axes": {}, "inputs": {}}}', "1: expected 'rows'"),
     ("{", "1: Expecting property name"),
+    ('{"workload": {"axes": {"rows": 0, "n": 1}}}', "1: rows: expected a size"),
   ],
 )
 def test_mistakes_in_a_workload_are_named(tmp_path, line, message):

@@ -27,9 +27,12 @@ _LEVELS = {"gemm": 1, "rmsnorm": 1, "rope": 1}
 
 
 def all_of(root: str | os.PathLike) -> tuple[list[Task], dict[str, str]]:
-  """The tasks of a data set, and why the others are none, by name."""
+  """The tasks of a data set, and why the others are none, by name.
+
+  Without a folder `definitions` the definitions are those in `root` itself.
+  """
   tasks, refused = [], {}
-  for path in sorted(pathlib.Path(root, "definitions").rglob("*.json")):
+  for path in _paths(root):
     try:
       tasks.append(load(path))
     except ValueError as error:
@@ -37,12 +40,20 @@ def all_of(root: str | os.PathLike) -> tuple[list[Task], dict[str, str]]:
   return tasks, refused
 
 
-def find(root: str | os.PathLike, name: str) -> Task:
-  """The task of that name in a data set. Raises ValueError if it has none."""
-  places = sorted(pathlib.Path(root, "definitions").rglob(f"{name}.json"))
-  if not places:
-    raise ValueError(f"task: {root}: no definition is named {name!r}")
-  return load(places[0])
+def find(root: str | os.PathLike, name: str) -> Task | None:
+  """The task of that name in a data set; None if no file is called so."""
+  for path in _paths(root):
+    if path.stem == name:
+      return load(path)
+  return None
+
+
+def _paths(root: str | os.PathLike) -> list[pathlib.Path]:
+  folder = pathlib.Path(root, "definitions")
+  if folder.is_dir():
+    return sorted(folder.rglob("*.json"))
+  here = sorted(pathlib.Path(root).glob("*.json"))
+  return [path for path in here if definition.is_one(path)]
 
 
 def load(path: str | os.PathLike) -> Task:

@@ -18,6 +18,15 @@ _WANTED = {
 }
 
 
+def is_one(path: pathlib.Path) -> bool:
+  """Whether the file means to be a definition, and no other JSON."""
+  try:
+    made = json.loads(path.read_text())
+  except ValueError:
+    return False
+  return isinstance(made, dict) and {"op_type", "reference"} <= made.keys()
+
+
 def read(path: pathlib.Path) -> dict[str, Any]:
   """The definition. Raises ValueError unless it can be a task."""
   made = json.loads(path.read_text())

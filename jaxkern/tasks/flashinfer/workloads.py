@@ -78,6 +78,9 @@ def _said(error: Exception) -> str:
 def _workload(line: Mapping, made: Mapping, root: pathlib.Path) -> Workload:
   axes = made["axes"]
   sizes = {a: line["axes"][a] for a in axes if axes[a]["type"] == "var"}
+  for axis, size in sizes.items():
+    if not isinstance(size, int) or size < 1:
+      raise ValueError(f"{axis}: expected a size of 1 or more, got {size!r}")
   extents = {a: spec.get("value", sizes.get(a)) for a, spec in axes.items()}
   arrays = {}
   for name, spec in made["inputs"].items():
