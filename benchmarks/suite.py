@@ -2,15 +2,20 @@
 
   python benchmarks/suite.py --device=cuda --out=suite.json
 
-A record that is there is continued: tasks that it has are skipped.
+On cuda beside the jitted reference in the task's own dtypes (xla_baseline.py),
+both with their share of the roofline. A record that is there is continued:
+tasks that it has are skipped.
 """
 
 import argparse
+import contextlib
 import json
 import pathlib
 import time
 
+import numpy as np
 import record
+import xla_baseline
 
 from jaxkern.evaluator import Evaluator, Request
 from jaxkern.tasks import bundle, facts, suite
@@ -20,8 +25,8 @@ from jaxkern.tasks.task import with_large_sizes
 H200 = {"bytes": 4.8e12, "flops": 67e12}
 
 
-def measure(evaluator: Evaluator, name: str, device: str) -> dict:
-  """One task's verdict, its times and what it costs."""
+def measure(evaluator: Evaluator, turn, name: str, device: str) -> dict:
+  """One task's verdict, its times and what it costs; `turn` is XLA's."""
   task = suite.get(name)
   if device == "cuda":
     task = with_large_sizes(task)
@@ -29,19 +34,36 @@ def measure(evaluator: Evaluator, name: str, device: str) -> dict:
   task = task._replace(kinds=())
   request = Request(task, task.baseline, 10, run_timeout_s=60)
   (result,) = evaluator.evaluate([request])
+  of_xla = turn(name, result.device) if turn and result.status == "ok" else []
   size = task.cases[task.timed[-1]]
   flops, traffic = facts.flops(task, size), facts.traffic(task, size)
-  floor_us = 1e6 * max(traffic / H200["bytes"], (flops or 0) / H200["flops"])
-  us = sorted(result.times_us)[len(result.times_us) // 2 :][:1] or [0.0]
+  us, xla_us = median(result.times_us), median(of_xla)
   return {
     "status": result.status,
     "log": result.log[:500],
     "attributes": dict(size),
     "flops": flops,
     "bytes": traffic,
-    "median_us": us[0],
+    "median_us": us,
     "times_us": result.times_us,
-    "of_roofline": floor_us / us[0] if us[0] and device == "cuda" else None,
+    "xla_median_us": xla_us,
+    "xla_times_us": of_xla,
+    "over_xla": xla_us / us if us and xla_us else None,
+    **(shares(flops or 0, traffic, us, xla_us) if device == "cuda" else {}),
+  }
+
+
+def median(times: list[float]) -> float:
+  """0 for none."""
+  return float(np.median(times)) if times else 0.0
+
+
+def shares(flops: float, traffic: float, us: float, xla_us: float) -> dict:
+  """Of the roofline, that the naive kernel and XLA reach."""
+  floor_us = 1e6 * max(traffic / H200["bytes"], flops / H200["flops"])
+  return {
+    "of_roofline": floor_us / us if us else None,
+    "xla_of_roofline": floor_us / xla_us if xla_us else None,
   }
 
 
@@ -58,14 +80,19 @@ def main():
   tasks = json.loads(path.read_text())["tasks"] if path.exists() else {}
   environment = record.environment()
   names = flags.tasks.split(",") if flags.tasks else suite.names(set="suite")
-  with Evaluator(flags.device) as evaluator:
+  cuda = flags.device == "cuda"
+  with (
+    Evaluator(flags.device) as evaluator,
+    xla_baseline.xla() if cuda else contextlib.nullcontext() as turn,
+  ):
     for name in names:
       if name in tasks and not flags.tasks:
         continue
       if time.monotonic() - began > flags.limit_s:
         break
-      tasks[name] = measure(evaluator, name, flags.device)
-      print(name, tasks[name]["status"], tasks[name]["median_us"], flush=True)
+      tasks[name] = measure(evaluator, turn, name, flags.device)
+      columns = ("status", "median_us", "xla_median_us")
+      print(name, *(tasks[name][c] for c in columns), flush=True)
       record.write(path, {"environment": environment, "tasks": tasks})
 
 

@@ -9,7 +9,7 @@ their range. XLA's times are from the profiler: from the start of a call's first
 kernel to the end of its last. CUDA events, with which the evaluator measures,
 add about a microsecond to that.
 
-  python benchmarks/xla_baseline.py --tasks=matmul,softmax
+  python benchmarks/xla_baseline.py --tasks=matmul,softmax,attention_f16
   python benchmarks/xla_baseline.py --tasks=matmul --candidate=kernel.cu
 """
 
@@ -30,10 +30,12 @@ import record
 from jaxkern.evaluator import Evaluator, Request
 from jaxkern.tasks import suite
 from jaxkern.tasks.bundle import write_bundle
+from jaxkern.tasks.task import Task, with_large_sizes
 
 TURNS = 5
 CALLS = 10  # In each turn, of each.
 FLUSH_BYTES = 256 << 20  # More than four times the L2 cache of an H200.
+INPUT_BYTES = 1 << 30  # Of all draws; two at least.
 SIZES = {
   "elementwise": {"n": 1 << 24, "rows": 4096, "cols": 4096},
   "row_reduction": {"rows": 4096, "cols": 4096},
@@ -48,9 +50,11 @@ TASKS = (
 )
 
 
-def at_size(name: str):
+def at_size(name: str) -> Task:
   """The task with one timed case that fills a GPU."""
   task = suite.get(name)
+  if task.large:
+    return with_large_sizes(task)._replace(kinds=())
   case = {
     key: SIZES[task.family].get(key, value)
     for key, value in task.cases[-1].items()
@@ -100,53 +104,108 @@ def profile(directory: str) -> list[float]:
   return times
 
 
-def serve_reference(name: str):
-  """A process that has the GPU: times CALLS calls for each line of stdin."""
+def contestant(task: Task):
+  """A function that calls the jitted reference so many times.
+
+  Each call is on other inputs than the one before, in the task's own dtypes,
+  and finds the L2 cache flushed.
+  """
   import jax
   import jax.numpy as jnp
 
-  jax.config.update("jax_default_matmul_precision", "highest")
-  jax.config.update("jax_numpy_rank_promotion", "allow")
-  task = at_size(name)
   (case,) = task.cases
   code = compile(task.summary, "<summary>", "exec")
-  outputs = [a.name for a in task.arguments if a.kind == "output"]
+  outputs = [a for a in task.arguments if a.kind == "output"]
 
   @jax.jit
   def reference(inputs):
-    scope = {"jax": jax, "jnp": jnp, **case, **inputs}
+    scope = {"jax": jax, "jnp": jnp, "lax": jax.lax, **case, **inputs}
     exec(code, scope)
-    return [scope[output] for output in outputs]
+    return [scope[a.name].astype(a.dtype) for a in outputs]
 
   @jax.jit
   def flush(block, value):
     return block + value
 
-  drawn = [task.make_inputs(np.random.default_rng(i), case) for i in range(6)]
-  inputs = jax.device_put(drawn)
+  first = task.make_inputs(np.random.default_rng(0), case)
+  size = sum(x.nbytes for x in first.values())
+  draws = max(2, min(6, INPUT_BYTES // max(size, 1)))
+  rest = [np.random.default_rng(i) for i in range(1, draws)]
+  inputs = jax.device_put(
+    [first, *(task.make_inputs(rng, case) for rng in rest)]
+  )
   block = jnp.zeros(FLUSH_BYTES // 4, jnp.float32)
 
   def run(count):
-    """Calls with the L2 cache flushed before each, on changing inputs."""
     nonlocal block
     for i in range(count):
       block = flush(block, 1.0)
       last = reference(inputs[i % len(inputs)])
     jax.block_until_ready((block, last))
+    return last
 
-  for _ in sys.stdin:
-    run(8)  # A trace needs a warm device.
-    with tempfile.TemporaryDirectory() as directory:
-      with jax.profiler.trace(directory):
-        run(CALLS)
-      print(json.dumps(profile(directory)), flush=True)
+  return run
+
+
+def serve_references():
+  """A process that has the GPU: CALLS times of the task of each line of stdin.
+
+  [] for one that cannot be run, with the reason on stderr.
+  """
+  import jax
+
+  jax.config.update("jax_default_matmul_precision", "highest")
+  jax.config.update("jax_numpy_rank_promotion", "allow")
+  known, run = "", None
+  for line in sys.stdin:
+    name, times = line.strip(), []
+    try:
+      if name != known:
+        known, run = "", None  # Its arrays go before others come.
+        run = contestant(at_size(name))
+        known = name
+      run(8)  # A trace needs a warm device.
+      with tempfile.TemporaryDirectory() as directory:
+        with jax.profiler.trace(directory):
+          run(CALLS)
+        times = profile(directory)
+    except Exception as error:
+      print(f"{name}: {error}"[:400], file=sys.stderr, flush=True)
+    print(json.dumps(times), flush=True)
 
 
 @contextlib.contextmanager
-def xla(name: str):
-  """A function that gives a turn to a `serve_reference`; [] if that failed."""
-  process = subprocess.Popen(
-    [sys.executable, __file__, "--reference", name],
+def xla():
+  """A function that gives (task, device) a turn in a `serve_references`.
+
+  It returns microseconds of the calls, [] if that failed.
+  """
+  processes: list[subprocess.Popen] = []
+
+  def turn(name: str, device: str) -> list[float]:
+    """Under the lock that evaluators take."""
+    if not processes or processes[-1].poll() is not None:
+      processes.append(_start())
+    process = processes[-1]
+    digest = hashlib.sha256(device.encode()).hexdigest()[:16]
+    with open(f"/tmp/jaxkern-device-{digest}.lock") as lock:
+      fcntl.flock(lock, fcntl.LOCK_EX)
+      with contextlib.suppress(BrokenPipeError):
+        print(name, file=process.stdin, flush=True)
+      line = process.stdout.readline()
+    return json.loads(line) if line else []
+
+  try:
+    yield turn
+  finally:
+    for process in processes:
+      with process:  # Which closes its stdin.
+        pass
+
+
+def _start() -> subprocess.Popen:
+  return subprocess.Popen(
+    [sys.executable, __file__, "--serve"],
     env={
       **os.environ,
       "JAX_PLATFORMS": "cuda",
@@ -157,25 +216,12 @@ def xla(name: str):
     text=True,
   )
 
-  def turn(device: str) -> list[float]:
-    """Microseconds of a turn, under the lock that evaluators take."""
-    digest = hashlib.sha256(device.encode()).hexdigest()[:16]
-    with open(f"/tmp/jaxkern-device-{digest}.lock") as lock:
-      fcntl.flock(lock, fcntl.LOCK_EX)
-      with contextlib.suppress(BrokenPipeError):
-        print("", file=process.stdin, flush=True)
-      line = process.stdout.readline()
-    return json.loads(line) if line else []
 
-  with process:  # Which closes its stdin in the end.
-    yield turn
-
-
-def measure(evaluator: Evaluator, name: str, source: str | None) -> dict:
+def measure(evaluator: Evaluator, turn, name: str, source: str | None) -> dict:
   """Times one task's contestants and prints a line."""
   task = at_size(name)
   times, samples, over_xla = [], [], []
-  with tempfile.TemporaryDirectory() as directory, xla(name) as turn:
+  with tempfile.TemporaryDirectory() as directory:
     write_bundle(task, f"{directory}/bundle")
     request = Request(
       f"{directory}/bundle",
@@ -188,7 +234,7 @@ def measure(evaluator: Evaluator, name: str, source: str | None) -> dict:
       if result.status != "ok":
         break
       times += result.times_us
-      of_xla = turn(result.device)
+      of_xla = turn(name, result.device)
       samples += of_xla
       if of_xla:
         over_xla.append(np.median(of_xla) / np.median(result.times_us))
@@ -229,10 +275,10 @@ def main():
   flags.add_argument("--tasks", default=TASKS, help="names, with commas")
   flags.add_argument("--candidate", help="a .cu file; default: the naive one")
   flags.add_argument("--out", help="default: benchmarks/results/")
-  flags.add_argument("--reference", help=argparse.SUPPRESS)
+  flags.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
   flags = flags.parse_args()
-  if flags.reference:
-    serve_reference(flags.reference)
+  if flags.serve:
+    serve_references()
     return
   source = None
   if flags.candidate:
@@ -246,9 +292,11 @@ def main():
   with (
     tempfile.TemporaryDirectory() as cache,
     Evaluator("cuda", cache_dir=cache) as evaluator,
+    xla() as turn,
   ):
     tasks = {
-      name: measure(evaluator, name, source) for name in flags.tasks.split(",")
+      name: measure(evaluator, turn, name, source)
+      for name in flags.tasks.split(",")
     }
     description = evaluator.describe()
   record.write(

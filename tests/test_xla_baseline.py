@@ -4,7 +4,11 @@ import importlib.util
 import pathlib
 import sys
 
+import jax
 import pytest
+
+from jaxkern.tasks import suite
+from jaxkern.tasks.task import shape_of
 
 BENCHMARKS = pathlib.Path(__file__).parents[1] / "benchmarks"
 
@@ -40,3 +44,25 @@ def test_tasks_get_a_size_that_fills_a_gpu(xla_baseline):
   task = xla_baseline.at_size("scale")
   assert task.cases == ({"n": 1 << 24, "a": task.cases[0]["a"]},)
   assert task.timed == (0,)
+
+
+def test_a_task_of_the_suite_has_its_own_large_size(xla_baseline):
+  task = xla_baseline.at_size("causal_attention_bf16")
+  assert task.cases == task.large and task.timed == (0,) and not task.kinds
+
+
+@pytest.mark.parametrize(
+  "name", ["causal_attention_bf16", "adam_f32", "top_k_bf16", "rope_bf16"]
+)
+def test_references_run_in_the_tasks_own_dtypes(
+  xla_baseline, monkeypatch, name
+):
+  monkeypatch.setattr(xla_baseline, "FLUSH_BYTES", 64)
+  task = suite.get(name)
+  task = task._replace(cases=task.cases[-1:])
+  with jax.numpy_rank_promotion("allow"):
+    made = xla_baseline.contestant(task)(3)
+  outputs = [a for a in task.arguments if a.kind == "output"]
+  for array, argument in zip(made, outputs, strict=True):
+    assert array.shape == shape_of(argument, task.cases[0])
+    assert array.dtype.name == argument.dtype

@@ -2,7 +2,7 @@
 
 python -m jaxkern.bin.evaluate --reference=ref.py --candidate=cand.py
 python -m jaxkern.bin.evaluate --kernels=DIR --kernelbench=CHECKOUT --out=runs/x
-python -m jaxkern.bin.evaluate --endpoint=URL/v1 --model=NAME --split=test ...
+python -m jaxkern.bin.evaluate --endpoint=URL/v1 --model=NAME --set=suite ...
 python -m jaxkern.bin.evaluate --results=runs/x/results.jsonl --out=runs/y
 """
 
@@ -15,6 +15,7 @@ F = flags.FLAGS
 flags.DEFINE_string("reference", None, "A problem in KernelBench's form.")
 flags.DEFINE_string("candidate", None, "A kernel for it; prints one object.")
 flags.DEFINE_string("kernelbench", None, "A checkout; else our own tasks.")
+flags.DEFINE_string("set", "primer", "Or 'suite', or a file of tasks.")
 flags.DEFINE_string("split", "test", "Of our own tasks.")
 flags.DEFINE_integer("level", None, "Only this level.")
 flags.DEFINE_list("problems", [], "Only these numbers of KernelBench's.")
@@ -49,9 +50,8 @@ def main(_) -> None:
     given = {k: F[k].value for k in (*names, "seed", "samples")}
     writer = library.choose_writer(**given, python=bool(F.kernelbench))
     numbers = [int(k) for k in F.problems]
-    items = library.select(F.kernelbench, F.split, F.level, numbers)
-    roof = tuple(map(float, F.roof)) or None
-    size = {"samples": F.samples, "ks": ks, "roof": roof}
+    items = library.select(F.kernelbench, F.split, F.level, numbers, F.set)
+    size = {"samples": F.samples, "ks": ks, "roof": [*map(float, F.roof)]}
     made = library.evaluate(items, writer, F.out, **size, **timing)
   print(f"{library.table(made)}\n{F.out}/evaluation.html")
 

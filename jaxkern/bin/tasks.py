@@ -2,68 +2,36 @@
 
 python -m jaxkern.bin.tasks
 python -m jaxkern.bin.tasks --split=test --level=2
-python -m jaxkern.bin.tasks --set=suite --level=3
+python -m jaxkern.bin.tasks --set=suite --level=3 --tag=causal
+python -m jaxkern.bin.tasks --set=my_tasks.py
 python -m jaxkern.bin.tasks --task=softmax
 """
 
 from absl import flags
 
 from jaxkern import bin as jaxkern_bin
-from jaxkern.rollout import prompts
+from jaxkern.rollout import listing
 from jaxkern.tasks import suite
-from jaxkern.tasks.task import shapes, signature
 
 _TASK = flags.DEFINE_string("task", None, "Show this one: a name or a file.")
-_SET = flags.DEFINE_enum("set", "primer", suite.SETS, "What is listed.")
+_SET = flags.DEFINE_string(
+  "set", "primer", "List 'primer', 'suite', or a file or folder of tasks."
+)
 _SPLIT = flags.DEFINE_string(
   "split", None, "List only 'train', 'validation' or 'test'."
 )
 _LEVEL = flags.DEFINE_integer("level", None, "List only level 1, 2 or 3.")
-
-
-def table(names: list[str]) -> str:
-  """One line per task under a header, columns aligned."""
-  rows = [("name", "level", "family", "split", "dtype", "summary")]
-  for task in map(suite.get, names):
-    dtype = task.arguments[0].dtype
-    facts = (task.name, task.level, task.family, task.split, dtype)
-    rows.append((*map(str, facts), _line(task.summary)))
-  widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-  lines = (
-    "  ".join(
-      cell.ljust(width) for cell, width in zip(row, widths, strict=True)
-    )
-    for row in rows
-  )
-  return "\n".join(line.rstrip() for line in lines)
-
-
-def _line(text: str) -> str:
-  """The first line, and whether there are more."""
-  first, _, rest = text.partition("\n")
-  return f"{first} ..." if rest else first
-
-
-def description(name: str) -> str:
-  """Everything a person wants to know of one task."""
-  task = suite.get(name)
-  sections = (
-    ("signature", signature(task)),
-    ("shapes", shapes(task)),
-    ("tags", " ".join(task.tags) or "none"),
-    ("cases", "\n".join(str(dict(case)) for case in task.cases)),
-    ("prompt", prompts.first_turn(task)),
-    ("baseline", task.baseline),
-  )
-  return "\n".join(f"# {title}\n{text.rstrip()}\n" for title, text in sections)
+_TAG = flags.DEFINE_string("tag", None, "List only tasks with this tag.")
 
 
 def main(_) -> None:
   """Prints the table or the description."""
   if _TASK.value is not None:
-    print(description(_TASK.value), end="")
+    print(listing.description(suite.get(_TASK.value)), end="")
   else:
-    print(table(suite.names(_SPLIT.value, _LEVEL.value, _SET.value)))
+    found = suite.select(_SET.value, _SPLIT.value, _LEVEL.value)
+    tag = _TAG.value
+    print(listing.table([t for t in found if not tag or tag in t.tags]))
 
 
 if __name__ == "__main__":

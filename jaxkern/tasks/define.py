@@ -19,7 +19,6 @@ relative error its outputs feel), the operations and the difficulty.
 
 import functools
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 import jax
@@ -27,6 +26,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxkern.tasks import inputs as kinds_of_inputs
+from jaxkern.tasks import measure
+from jaxkern.tasks.draws import Draw, drawer, has_plain_floats, is_float
+from jaxkern.tasks.signature import DTYPES, formula, parse
 from jaxkern.tasks.task import (
   C_TYPES,
   Argument,
@@ -34,29 +36,13 @@ from jaxkern.tasks.task import (
   Task,
   launch_signature,
   parameter,
-  shape_of,
 )
 
-DTYPES = {
-  "f32": "float32",
-  "f16": "float16",
-  "bf16": "bfloat16",
-  "f64": "float64",
-  "i8": "int8",
-  "u8": "uint8",
-  "i32": "int32",
-  "i64": "int64",
-  "bool": "bool",
-}
 KINDS = (kinds_of_inputs.NEGATIVE, kinds_of_inputs.TIES)
-_ARRAY = re.compile(r"(\w+)(?::(\w+))?\[([^\]]*)\]$")
-_SCALAR = re.compile(r"(\w+)\s*=\s*([-+.\deE]+)$")
 _CONVERSIONS = {
   "float16": ("cuda_fp16.h", "__half2float(v)", "__float2half(v)"),
   "bfloat16": ("cuda_bf16.h", "__bfloat162float(v)", "__float2bfloat16(v)"),
 }
-
-Draw = Callable[[np.random.Generator, tuple[int, ...], Mapping], np.ndarray]
 
 
 def define(
@@ -101,39 +87,20 @@ def define(
     draws: how inputs are drawn that are not unit normal (or -1000 to 999).
     kinds: of inputs beside ordinary ones; see jaxkern.tasks.inputs. Inputs with
       a draw of their own keep it.
-    flops, traffic: in terms of the sizes; see Task.
     tolerance: (rtol, atol) where it cannot be measured.
-    level, family, split, tags: as in Task.
+    level, family, split, tags: as in Task; so are flops and traffic, as text.
 
   Raises:
     ValueError: naming the argument, what was expected and what was given.
   """
-  arguments, scalars, cases = _parse(name, signature, sizes, dtype)
+  arguments, scalars, cases = parse(name, signature, sizes, dtype)
   outputs = [a.name for a in arguments if a.kind == "output"]
-  if callable(reference):
-    summary, exact = _of_function(reference, outputs)
-  else:
-    summary, exact = _of_text(reference, outputs)
-  cases = [{**case, **scalars} for case in cases]
-  *small, hidden, large = cases
-  draw = _drawer(arguments, draws or {})
+  read = _of_function if callable(reference) else _of_text
+  summary, exact = read(reference, outputs)
+  *small, hidden, large = ({**case, **scalars} for case in cases)
+  draw = drawer(arguments, draws or {})
 
-  @functools.cache
-  def bounds(key) -> tuple[float, float]:
-    """Measured on inputs of its own."""
-    attributes = dict(key)
-    rng = np.random.default_rng(0)
-    inputs = draw("", rng, attributes)
-    return _measured("", arguments, exact, inputs, attributes, terms, rng)
-
-  def probe(kind, rng, attributes):
-    """As in Task."""
-    inputs = draw(kind, rng, attributes)
-    measured = tolerance or _measured(
-      kind, arguments, exact, inputs, attributes, terms, rng
-    )
-    return inputs, measured
-
+  bounds, probe = _tolerances(arguments, exact, draw, terms, tolerance)
   return Task(
     name=name,
     level=level,
@@ -145,94 +112,41 @@ def define(
     timed=(len(small) - 1,),
     hidden=(hidden,),
     make_inputs=lambda rng, attributes: draw("", rng, attributes),
-    reference=lambda inputs, attributes: _rounded(
+    reference=lambda inputs, attributes: rounded(
       exact(inputs, attributes), arguments
     ),
-    tolerance=lambda attributes: tolerance or bounds(tuple(attributes.items())),
+    tolerance=bounds,
     baseline=_baseline(arguments, threads, kernel, DTYPES[dtype]),
-    kinds=tuple(kinds) if _has_plain_floats(arguments, draws or {}) else (),
+    kinds=tuple(kinds) if has_plain_floats(arguments, draws or {}) else (),
     probe=probe,
     tags=tuple(tags),
     large=(large,),
     exact=exact,
-    flops=_formula(flops),
-    traffic=_formula(traffic),
+    flops=formula(flops),
+    traffic=formula(traffic),
   )
 
 
-def _parse(name, signature, sizes, dtype):
-  """(arguments, values of the scalars, values of the sizes per case)."""
-  if dtype not in DTYPES:
-    raise ValueError(
-      f"{name}: dtype: expected one of {set(DTYPES)}, got {dtype!r}"
+def _tolerances(arguments, exact, draw, terms: str, given):
+  """A Task's `tolerance` and `probe`: what is given, else what is measured."""
+
+  def measured(kind, rng, attributes):
+    """(inputs, (rtol, atol)) of a kind."""
+    inputs = draw(kind, rng, attributes)
+    return inputs, given or measure.tolerance(
+      kind, arguments, exact, inputs, attributes, terms, rng
     )
-  before, arrow, after = signature.partition("->")
-  if not arrow:
-    raise ValueError(
-      f"{name}: signature: expected 'inputs -> outputs', got {signature!r}"
-    )
-  arrays, scalars = [], {}
-  for kind, text in (("input", before), ("output", after)):
-    for part in re.split(r",\s*(?![^\[]*\])", text.strip()):
-      if match := _ARRAY.match(part.strip()):
-        arrays.append(_array(name, kind, dtype, *match.groups()))
-      elif kind == "input" and (match := _SCALAR.match(part.strip())):
-        scalars[match[1]] = float(match[2])
-      else:
-        raise ValueError(
-          f"{name}: signature: expected 'x[rows, cols]', 'x:i32[n]' or 'a=0.5',"
-          f" got {part.strip()!r}"
-        )
-  used = dict.fromkeys(e for a in arrays for e in a.shape if isinstance(e, str))
-  if missing := [s for s in used if s not in sizes]:
-    raise ValueError(
-      f"{name}: sizes: expected values of {missing[0]!r}, got none"
-    )
-  names = [*used, *(s for s in sizes if s not in used)]
-  arguments = (
-    *arrays,
-    *(Argument(s, "attribute", "int64") for s in names),
-    *(Argument(s, "attribute", "float32") for s in scalars),
-  )
-  return arguments, scalars, _cases(name, sizes, names)
 
+  @functools.cache
+  def ordinary(key) -> tuple[float, float]:
+    """On inputs of its own."""
+    return measured("", np.random.default_rng(0), dict(key))[1]
 
-def _array(name, kind, default, array, short, extents) -> Argument:
-  if (short or default) not in DTYPES:
-    raise ValueError(
-      f"{name}: {array}: expected a dtype of {set(DTYPES)}, got {short!r}"
-    )
-  shape = [e.strip() for e in extents.split(",")]
-  shape = tuple(int(e) if e.isdigit() else e for e in shape if e)
-  return Argument(array, kind, DTYPES[short or default], shape)
+  def bounds(attributes):
+    """As in Task."""
+    return given or ordinary(tuple(attributes.items()))
 
-
-def _cases(name, sizes, names) -> list[dict[str, int]]:
-  given = {s: v for s, v in sizes.items() if not isinstance(v, str)}
-  counts = {len(v) for v in given.values()}
-  if len(counts) != 1 or min(counts) < 3:
-    raise ValueError(
-      f"{name}: sizes: expected equally many values of each, 3 or more (checked"
-      f" ..., hidden, large), got {dict(sizes)}"
-    )
-  cases = []
-  for column in zip(*given.values(), strict=True):
-    case = dict(zip(given, column, strict=True))
-    for size, value in sizes.items():
-      if isinstance(value, str):
-        case[size] = int(_formula(value)(case))
-    cases.append({s: case[s] for s in names})
-  return cases
-
-
-def _formula(text: str) -> Callable[[Mapping], float] | None:
-  """A function of the attributes; None for ''."""
-  if not text:
-    return None
-  code = compile(text, "<formula>", "eval")
-  return lambda attributes: eval(
-    code, {"__builtins__": {"max": max, "min": min}}, dict(attributes)
-  )
+  return bounds, measured
 
 
 def _of_text(text: str, outputs: Sequence[str]):
@@ -282,95 +196,10 @@ def _widened(inputs: Arrays, dtype: str) -> dict[str, np.ndarray]:
   }
 
 
-def _rounded(outputs: Arrays, arguments: Sequence[Argument]) -> Arrays:
+def rounded(outputs: Arrays, arguments: Sequence[Argument]) -> Arrays:
+  """Outputs in the dtypes of the signature."""
   dtypes = {a.name: jnp.dtype(a.dtype) for a in arguments}
   return {n: np.asarray(y).astype(dtypes[n]) for n, y in outputs.items()}
-
-
-def _has_plain_floats(arguments, draws) -> bool:
-  return any(
-    a.kind == "input" and a.name not in draws and _is_float(a.dtype)
-    for a in arguments
-  )
-
-
-def _is_float(dtype: str) -> bool:
-  return "float" in dtype
-
-
-def _drawer(arguments: Sequence[Argument], draws: Mapping[str, Draw]):
-  """(kind, rng, attributes) -> inputs; kind '' for ordinary ones."""
-
-  def draw(kind: str, rng: np.random.Generator, attributes: Mapping):
-    """Every input in the order of the signature."""
-    inputs = {}
-    for a in arguments:
-      if a.kind != "input":
-        continue
-      shape = shape_of(a, attributes)
-      if a.name in draws:
-        values = draws[a.name](rng, shape, attributes)
-      elif not _is_float(a.dtype):
-        least, most = (
-          (-1000, 1000)
-          if a.dtype in ("int32", "int64")
-          else (
-            jnp.iinfo(a.dtype).min if a.dtype != "bool" else 0,
-            int(jnp.iinfo(a.dtype).max) + 1 if a.dtype != "bool" else 2,
-          )
-        )
-        values = rng.integers(least, most, shape)
-      elif kind:
-        values = kinds_of_inputs.draw(kind, rng, shape, a.dtype)
-      else:
-        values = rng.standard_normal(shape, np.float32)
-      inputs[a.name] = np.asarray(values).astype(jnp.dtype(a.dtype))
-    return inputs
-
-  return draw
-
-
-def _measured(kind, arguments, exact, inputs, attributes, terms, rng):
-  """(rtol, atol) of float32 arithmetic on these inputs.
-
-  As jaxkern.tasks.inputs has it. Of 16-bit outputs it is what one rounding of
-  a 16-bit intermediate costs, e.g. of attention's weights before they meet the
-  values; and atol is a share of the outputs' own size, so that small ones are
-  not lost in it.
-  """
-  floats = [a for a in arguments if a.kind == "output" and _is_float(a.dtype)]
-  if not floats:
-    return 0.0, 0.0
-  loosest = max(floats, key=lambda a: float(jnp.finfo(a.dtype).eps))
-  limits = jnp.finfo(loosest.dtype)
-  single = float(np.finfo(np.float32).eps)
-  terms = _formula(terms)(attributes)
-  growth = max(terms**0.5, terms / 8 if kind == kinds_of_inputs.TIES else 0)
-  short = limits.bits == 16
-  unit = 2 * float(limits.eps) if short else 0.0
-  rtol = max(unit or 32 * single, growth * single)
-  factor = (10 + 1.5 * growth) * single + unit
-  names = {a.name for a in floats}
-
-  def of_floats(moved):
-    """Integers stay where they are."""
-    made = exact({**inputs, **moved}, attributes)
-    return {n: y for n, y in made.items() if n in names}
-
-  expected = of_floats({})
-  felt = kinds_of_inputs.sensitivity(
-    of_floats,
-    {n: x for n, x in inputs.items() if x.dtype.kind not in "iub"},
-    expected,
-    rng,
-  )
-  atol = float(limits.smallest_subnormal) if short else 1e-30
-  for name, y in expected.items():
-    size = float(np.sqrt(np.mean(np.square(y)))) if y.size else 0.0
-    share = (float(limits.eps) if short else 32 * single) * min(1.0, size)
-    excess = factor * felt[name] - rtol * np.abs(y)
-    atol = max(atol, share, float(excess.max(initial=0)))
-  return rtol, atol
 
 
 def _baseline(arguments, threads: str, kernel: str, dtype: str) -> str:
@@ -381,7 +210,7 @@ def _baseline(arguments, threads: str, kernel: str, dtype: str) -> str:
   prelude = f"typedef {C_TYPES[dtype]} T;\n"
   if header:
     prelude = f"#include <{header}>\n\n{prelude}"
-  if _is_float(dtype):
+  if is_float(dtype):
     prelude += (
       f"__device__ float in(T v) {{ return {load}; }}\n"
       f"__device__ T out(float v) {{ return {store}; }}\n"
@@ -402,27 +231,3 @@ __global__ void kernel({", ".join(map(parameter, arguments))}) {{
   return cudaGetLastError();
 }}
 """
-
-
-def normal(scale: str = "1", offset: float = 0.0) -> Draw:
-  """Normal, of a standard deviation in terms of the sizes."""
-  formula = _formula(scale)
-
-  def draw(rng, shape, attributes):
-    """As a Draw."""
-    return offset + rng.standard_normal(shape) * formula(attributes)
-
-  return draw
-
-
-def uniform(low: float, high: float) -> Draw:
-  """Between the two."""
-  return lambda rng, shape, attributes: rng.uniform(low, high, shape)
-
-
-def integers(low: int, high: str) -> Draw:
-  """From low to below high, which is in terms of the sizes."""
-  formula = _formula(high)
-  return lambda rng, shape, attributes: rng.integers(
-    low, int(formula(attributes)), shape
-  )

@@ -3,19 +3,22 @@
   my_task.py            one or more `define`d tasks: --task=my_task.py, or
                         --task=my_task.py:NAME if it has several
   problems.jsonl:NAME   an object a line: the arguments of `define`
-  folder                all of these that it holds: --task=folder:NAME
+  definition.json       a definition of flashinfer-bench
+  folder                all of these that it holds, and of flashinfer-bench's
+                        folder `definitions`: --task=folder:NAME
 
-A file is executed: read it first.
+A file is executed: read it first. (A definition is, too, but in a worker.)
 """
 
 import json
 import pathlib
 import runpy
 
+from jaxkern.tasks import flashinfer
 from jaxkern.tasks.define import define
 from jaxkern.tasks.task import Task
 
-_KNOWN = (".py", ".jsonl")
+_KNOWN = (".py", ".jsonl", ".json")
 
 
 def is_path(name: str) -> bool:
@@ -30,6 +33,9 @@ def load(name: str) -> Task:
     ValueError: no such file, none or several tasks, or what `define` says.
   """
   path, _, wanted = name.partition(":")
+  if wanted and pathlib.Path(path).is_dir():
+    if found := flashinfer.find(path, wanted):
+      return found
   tasks = all_of(path)
   if wanted:
     tasks = [task for task in tasks if task.name == wanted]
@@ -46,15 +52,21 @@ def all_of(path: str) -> list[Task]:
   """Every task in a file, or in the files of a folder."""
   place = pathlib.Path(path)
   if place.is_dir():
-    found = sorted(p for p in place.iterdir() if p.suffix in _KNOWN)
-    return [task for p in found for task in all_of(str(p))]
+    found = sorted(p for p in place.iterdir() if p.suffix in (".py", ".jsonl"))
+    # Beside a definition, lines are its workloads.
+    definitions = {p.stem for p in place.glob("*.json")}
+    found = [p for p in found if p.suffix == ".py" or p.stem not in definitions]
+    tasks = [task for p in found for task in all_of(str(p))]
+    return tasks + flashinfer.all_of(place)[0]
   if not place.is_file():
     raise ValueError(f"task: expected a file or folder, got {path}")
   if place.suffix == ".py":
     return _of_python(place)
   if place.suffix == ".jsonl":
     return _of_lines(place)
-  raise ValueError(f"task: expected a .py or .jsonl file, got {path}")
+  if place.suffix == ".json":
+    return [flashinfer.load(place)]
+  raise ValueError(f"task: expected a .py, .jsonl or .json file, got {path}")
 
 
 def _of_python(path: pathlib.Path) -> list[Task]:

@@ -112,7 +112,8 @@ def sensitivity(
       for name, x in inputs.items()
     }
     for name, y in exact(moved).items():
-      squares[name] += ((y - expected[name]) / step) ** 2
+      with np.errstate(invalid="ignore"):  # Infinities stay where they are.
+        squares[name] += np.nan_to_num((y - expected[name]) / step) ** 2
   return {name: np.sqrt(s / _PERTURBATIONS) for name, s in squares.items()}
 
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxkern.tasks.kernelbench import WEIGHT_SEED, Prepared, Refused
+from jaxkern.tasks import lint
+from jaxkern.tasks.kernelbench import WEIGHT_SEED, Prepared, Refused, prepare
 from jaxkern.tasks.torch_worker import TorchWorker
 
 # What a normalisation keeps for later; in training it is only written.
@@ -67,6 +68,23 @@ def function(
     return _apply(worker, prepared, directory, entries, arrays)
 
   return Function(inputs, others, reference, (made["rtol"], made["atol"]))
+
+
+def findings(
+  worker: TorchWorker, source: str, directory: str | os.PathLike
+) -> lint.Findings:
+  """The lint's, of a problem's text at reduced sizes, by our tolerance.
+
+  Raises:
+    Refused: the problem cannot be run.
+    ValueError: there is no torch.
+  """
+  directory = pathlib.Path(directory)
+  prepared = prepare(worker, source, directory / "cache")
+  made = function(worker, prepared, directory / "calls")
+  return lint.lint(
+    made.inputs, made.reference, made.tolerance, others=made.others
+  )
 
 
 def _apply(

@@ -22,14 +22,14 @@ _MANTISSA = {"tf32": 10, "float16": 10, "bfloat16": 7}
 
 
 class Findings(NamedTuple):
-  """What `lint` found; nothing but notes on `precision` in a good task.
+  """What `lint` found; nothing in a good task.
 
   Attributes:
     trivial: answers that pass, or nearly: 'zeros', 'copy of x', ...
     idle: inputs that may be replaced without the answer's leaving the
       tolerance.
-    precision: lower precisions ('tf32', 'float16', 'bfloat16') in which the
-      inputs may be read. Below the outputs' own they are a fault.
+    precision: precisions ('tf32', 'float16', 'bfloat16') in which the inputs
+      may be read, of those that are below both the inputs' and the outputs'.
     unreachable: by which factor float32 arithmetic misses the tolerance; 0 if
       it does not, or was not tried.
     nonfinite: outputs that are expected to have a NaN or an infinity.
@@ -96,7 +96,7 @@ def lint(
     precision=tuple(
       name
       for name in _MANTISSA
-      if _lower(name, inputs)
+      if _lower(name, inputs, expected)
       and not misses(reference(_rounded(inputs, _MANTISSA[name])))
     ),
     unreachable=_excess(single(inputs), expected, rtol, atol) if single else 0,
@@ -185,10 +185,12 @@ def _floats(inputs: Arrays) -> list[np.ndarray]:
   return [x for x in inputs.values() if x.dtype.kind not in "iub"]
 
 
-def _lower(name: str, inputs: Arrays) -> bool:
-  """Whether it is less than what the inputs have."""
-  least = min((jnp.finfo(x.dtype).nmant for x in _floats(inputs)), default=0)
-  return _MANTISSA[name] < least
+def _lower(name: str, inputs: Arrays, expected: Arrays) -> bool:
+  """Whether it is less than what the inputs and the outputs have."""
+  if not _floats(inputs):
+    return False
+  floats = _floats(inputs) + _floats(expected)
+  return _MANTISSA[name] < min(jnp.finfo(x.dtype).nmant for x in floats)
 
 
 def _rounded(inputs: Arrays, bits: int) -> dict[str, np.ndarray]:

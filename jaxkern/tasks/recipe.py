@@ -213,12 +213,14 @@ def make_task(
   scalars = [name for name in scalars if name in _SCALARS]
 
   def with_scalars(sizes):
+    """The sizes with the float attributes' values beside them."""
     return tuple(
       {**size, **{name: _SCALARS[name][k] for name in scalars}}
       for k, size in enumerate(sizes)
     )
 
   def bounds(attributes):
+    """As Task's tolerance."""
     return tolerance(dtype(recipe), slack(attributes))
 
   cases = with_scalars(sizes)
@@ -268,6 +270,7 @@ def _make_inputs(arguments: Sequence[Argument]):
   """Unit normal arrays; integers in [-1000, 1000)."""
 
   def make_inputs(rng: np.random.Generator, attributes: Mapping) -> Arrays:
+    """As in Task."""
     inputs = {}
     for argument in arguments:
       if argument.kind != "input":
@@ -289,6 +292,7 @@ def _exact(summary: str, arguments: Sequence[Argument]):
   outputs = [a.name for a in arguments if a.kind == "output"]
 
   def exact(inputs: Arrays, attributes: Mapping) -> Arrays:
+    """Outputs as they come, floats in float64."""
     with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):
       scope = {"jax": jax, "jnp": jnp, **attributes}
       for name, value in inputs.items():
@@ -305,6 +309,7 @@ def _rounded(exact, arguments: Sequence[Argument]):
   dtypes = {a.name: jnp.dtype(a.dtype) for a in arguments}
 
   def reference(inputs: Arrays, attributes: Mapping) -> Arrays:
+    """As in Task."""
     outputs = exact(inputs, attributes)
     return {name: y.astype(dtypes[name]) for name, y in outputs.items()}
 
@@ -315,6 +320,7 @@ def _probe(arguments: Sequence[Argument], exact, bounds, reduced: str):
   """As in Task."""
 
   def probe(kind: str, rng: np.random.Generator, attributes: Mapping):
+    """As in Task."""
     inputs = {
       a.name: kinds_of_inputs.draw(kind, rng, shape_of(a, attributes), a.dtype)
       for a in arguments

@@ -138,6 +138,7 @@ def task(recipe: Recipe) -> Task:
       sink = candidate
 
   def slack(attributes):
+    """As make_task wants it."""
     return sink.slack or math.sqrt(attributes["cols"])
 
   sums = any(step.combine == "sum" for step in recipe.passes)

@@ -20,8 +20,12 @@ from jaxkern.tasks.families import (
   attention,
   convolution,
   losses,
+  mlp,
   normalisation,
   optimisers,
+  ordering,
+  pooling,
+  positions,
   quantised,
   recurrences,
   reductions,
@@ -42,12 +46,16 @@ _FAMILIES = (
   normalisation,
   losses,
   products,
+  mlp,
   attention,
+  positions,
   convolution,
+  pooling,
   recurrences,
   optimisers,
   quantised,
   routing,
+  ordering,
   stencils,
 )
 
@@ -72,6 +80,27 @@ def names(
     for one in made
     if split in (None, one.split) and level in (None, one.level)
   ]
+
+
+def select(
+  set: str, split: str | None = None, level: int | None = None
+) -> list[Task]:
+  """Tasks of a set, or of a file or folder (files.py), where no split counts.
+
+  Raises ValueError if it is neither, or has no task of that split and level.
+  """
+  if set in SETS:
+    found = [get(name) for name in names(split, level, set)]
+  elif pathlib.Path(set).exists():
+    found = [t for t in files.all_of(set) if level in (None, t.level)]
+  else:
+    raise ValueError(
+      f"set: expected 'primer', 'suite', or a file or folder of tasks, got"
+      f" {set!r}"
+    )
+  if not found:
+    raise ValueError(f"set: no task of {set} is of this split and level")
+  return found
 
 
 def recipe(name: str) -> Recipe:

@@ -95,7 +95,7 @@ class TorchWorker:
       self._end()
       if any("No module named 'torch'" in line for line in said):
         raise ValueError(
-          "torch: not installed; KernelBench problems need the extra [torch]:"
+          "torch: not installed; references in torch need the extra [torch]:"
           " pip install jaxkern-cuda[torch]"
         )
       raise ValueError(f"torch: cannot be started: {' '.join(said[-1:])}")

@@ -47,19 +47,21 @@ def select(
   split: str | None,
   level: int | None,
   numbers: Sequence[int] = (),
+  set: str = "primer",
 ) -> list[Item]:
-  """Problems of a checkout, or, without one, tasks of a split."""
+  """Problems of a checkout, or, without one, tasks of a set or file."""
   if checkout:
     return kernelbench_items(checkout, level, numbers)
-  return suite_items(split, level)
+  return suite_items(split, level, set)
 
 
-def suite_items(split: str | None, level: int | None) -> list[Item]:
-  """Our own tasks."""
+def suite_items(
+  split: str | None, level: int | None, set: str = "primer"
+) -> list[Item]:
+  """Our own tasks, or those of a file or folder."""
   return [
-    Item(name, task.level, 0, writers.suite_prompt(task), task)
-    for name in suite.names(split, level)
-    for task in [suite.get(name)]
+    Item(task.name, task.level, 0, writers.suite_prompt(task), task)
+    for task in suite.select(set, split, level)
   ]
 
 

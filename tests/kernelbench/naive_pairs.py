@@ -51,6 +51,21 @@ def _candidate(head, cuda, names, call, parameters="", made="pass"):
   )
 
 
+def _of_x(number, name, torch_text, text, cols, error):
+  """y of a matrix x, of the same shape."""
+  sizes = f"rows = 96\ndim = {cols}"
+  return Pair(
+    1,
+    number,
+    name,
+    _reference(("x", torch_text), sizes, "torch.randn(rows, dim)"),
+    _candidate(
+      "torch::Tensor run(torch::Tensor x)", text, "x", "ext.run(x)", "*given"
+    ),
+    error,
+  )
+
+
 def _elementwise(number, name, torch_text, cuda, error):
   """y = f(v) of one array."""
   text = f"""
@@ -67,18 +82,7 @@ def _elementwise(number, name, torch_text, cuda, error):
         x.data_ptr<float>(), y.data_ptr<float>(), n);
     return y;
   }}"""
-  return Pair(
-    1,
-    number,
-    name,
-    _reference(
-      ("x", torch_text), "rows = 96\ndim = 1024", "torch.randn(rows, dim)"
-    ),
-    _candidate(
-      "torch::Tensor run(torch::Tensor x)", text, "x", "ext.run(x)", "*given"
-    ),
-    error,
-  )
+  return _of_x(number, name, torch_text, text, 1024, error)
 
 
 def _linear(number, name, tail, cuda, extra=(), error=("acc += ", "acc -= ")):
@@ -181,18 +185,7 @@ def _rows(number, name, torch_text, body, error):
         x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
     return y;
   }}"""
-  return Pair(
-    1,
-    number,
-    name,
-    _reference(
-      ("x", torch_text), "rows = 96\ndim = 512", "torch.randn(rows, dim)"
-    ),
-    _candidate(
-      "torch::Tensor run(torch::Tensor x)", text, "x", "ext.run(x)", "*given"
-    ),
-    error,
-  )
+  return _of_x(number, name, torch_text, text, 512, error)
 
 
 def _middle(number, name, torch_text, body, kept, error):
@@ -279,7 +272,7 @@ PAIRS = [
     "softplus",
     "torch.nn.functional.softplus(x)",
     "v > 20.0f ? v : log1pf(expf(v))",
-    ("log1pf", "expf"),
+    ("log1pf", "logf"),
   ),
   _elementwise(
     30, "softsign", "x / (1 + x.abs())", "v / (1 + fabsf(v))", ("(1 +", "(2 +")

@@ -68,6 +68,18 @@ def test_lines_of_a_problem_set_are_tasks(tmp_path):
     suite.get(str(path))
 
 
+def test_a_file_is_a_set_of_tasks(tmp_path):
+  (tmp_path / "swish.py").write_text(TEXT)
+  problem = {"name": "one", "signature": "x[n] -> y[n]", "reference": "y = x"}
+  problem |= {"sizes": {"n": [3, 5, 7]}, "level": 2}
+  (tmp_path / "p.jsonl").write_text(json.dumps(problem))
+  names = [task.name for task in suite.select(str(tmp_path), "test")]
+  assert names == ["one", "swish"]  # Whatever split they are of.
+  assert [t.name for t in suite.select(str(tmp_path), level=2)] == ["one"]
+  with pytest.raises(ValueError, match="no task of .* is of this split"):
+    suite.select(str(tmp_path), level=3)
+
+
 @pytest.mark.parametrize(
   ("change", "message"),
   [

@@ -2,6 +2,7 @@
 
 import hashlib
 
+import numpy as np
 import pytest
 
 from jaxkern.tasks import lint, suite
@@ -40,8 +41,45 @@ def test_task_is_whole(name):
   assert task.large and task.hidden and len(task.cases) == 3
 
 
-# One in eight: each costs a quarter of a second.
-@pytest.mark.parametrize("name", NAMES[::8])
-def test_trivial_answers_fail_and_every_input_matters(name):
-  found = lint.lint_task(suite.get(name))
-  assert found._replace(precision=()) == lint.Findings()
+@pytest.mark.parametrize(
+  "name",
+  [
+    "sort_rows_f32",
+    "argsort_rows_f32",
+    "top_k_f32",
+    "top_k_bf16",
+    "top_k_gate_f32",
+    "median_of_rows_f32",
+    "top_p_mask_f32",
+  ],
+)
+def test_no_two_of_a_row_are_equal_where_their_order_matters(name):
+  task = suite.get(name)
+  for size in (*task.cases, *task.hidden, {**task.large[0], "rows": 64}):
+    size = {**size, **({"n": 64} if size.get("n", 0) > 64 else {})}
+    x = task.make_inputs(np.random.default_rng(3), size)["x"]
+    rows = np.sort(x.astype(np.float64))
+    assert (np.diff(rows) > 0).all(), size
+
+
+@pytest.mark.parametrize("name", ["argmax_f32", "argmax_bf16"])
+def test_a_row_has_one_maximum(name):
+  task = suite.get(name)
+  for size in (*task.cases, {"rows": 256, "cols": 4096}):
+    x = task.make_inputs(np.random.default_rng(3), size)["x"]
+    x = x.astype(np.float64)
+    assert ((x == x.max(1, keepdims=True)).sum(1) == 1).all()
+
+
+def test_a_window_has_one_maximum():
+  task = suite.get("max_pool2d_backward_f32")
+  size = task.cases[-1]
+  x = task.make_inputs(np.random.default_rng(3), size)["x"]
+  windows = x.reshape(-1, size["oh"], 2, size["ow"], 2).swapaxes(2, 3)
+  bits = windows.reshape(-1, 4).view(np.uint32) & 3
+  assert (bits == [0, 1, 2, 3]).all()
+
+
+@pytest.mark.parametrize("name", ["softmax_f16", "segment_sum_f32", "hash_i32"])
+def test_lint_of_a_good_task_finds_nothing(name):
+  assert lint.lint_task(suite.get(name)) == lint.Findings()

@@ -44,6 +44,14 @@ def test_tolerance_that_cannot_be_met_is_found():
   assert found.unreachable == pytest.approx(10, rel=1e-3)
 
 
+def test_precision_of_the_outputs_is_not_lower():
+  def reference(a):
+    return {"y": (a["x"] * a["z"]).astype(np.float16)}
+
+  found = lint.lint({"x": X, "z": Z}, reference, (2e-2, 1e-1))
+  assert found.precision == ("bfloat16",)
+
+
 def test_rule_is_the_evaluators():
   nan, inf = np.nan, np.inf
   got = np.array([1.0, 1.1, nan, inf, inf, 1.0], np.float32)

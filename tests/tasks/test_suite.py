@@ -341,6 +341,8 @@ def test_tolerance_by_hand():
     (lambda: suite.get("add_geluu"), "add_geluu.*did you mean add_gelu"),
     (lambda: suite.get("?"), r"no task is named '\?'$"),
     (lambda: suite.names(set="all"), "set: expected 'primer' or 'suite'"),
+    (lambda: suite.select("all"), "file or folder of tasks, got 'all'"),
+    (lambda: suite.select("suite", "train", 7), "expected 1, 2 or 3, got 7"),
     (lambda: suite.names("dev"), "split: expected 'train', 'valid"),
     (lambda: suite.names(level=4), "level: expected 1, 2 or 3, got 4"),
   ],

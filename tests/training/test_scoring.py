@@ -218,6 +218,28 @@ def test_folder_of_kernels_over_our_tasks(tmp_path):
   ).read_text()
 
 
+def test_kernels_over_a_file_of_tasks(tmp_path):
+  (tmp_path / "double.py").write_text(
+    "from jaxkern.tasks.define import define\n"
+    "TASK = define('double', 'x[n] -> y[n]', 'y = 2 * x', threads='n',\n"
+    "  sizes={'n': (3, 900, 40, 50)}, kernel='y[i] = x[i] * 2.0f;')\n"
+  )
+  task = suite.get(str(tmp_path / "double.py"))
+  kernels = tmp_path / "kernels"
+  kernels.mkdir()
+  (kernels / "double.cu").write_text(task.baseline)
+  done = run(
+    f"--set={tmp_path}/double.py",
+    f"--kernels={kernels}",
+    f"--out={tmp_path}/out",
+    "--repetitions=6",
+    JAXKERN_CACHE=str(tmp_path / "cache"),
+  )
+  assert done.returncode == 0, done.stderr
+  [row] = read_lines(tmp_path / "out/results.jsonl")
+  assert (row["task"], row["status"]) == ("double", "ok")
+
+
 @pytest.mark.parametrize(
   ("arguments", "message"),
   [

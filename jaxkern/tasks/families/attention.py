@@ -1,7 +1,7 @@
-"""Attention in its variants, and rotary positions."""
+"""Attention in its variants."""
 
-from jaxkern.tasks.define import integers, normal
-from jaxkern.tasks.families import ROWS, variants
+from jaxkern.tasks.draws import integers
+from jaxkern.tasks.families import variants
 from jaxkern.tasks.task import Task
 
 _SELF = {
@@ -21,7 +21,13 @@ _CAUSAL = "s = jnp.where(jnp.tri(n, dtype=bool), s, -jnp.inf)"
 
 def tasks() -> list[Task]:
   """All of the file."""
-  return [*_self_attention(), *_grouped(), *_decoding(), *_positions()]
+  return [
+    *_self_attention(),
+    *_other_scores(),
+    *_grouped(),
+    *_decoding(),
+    *_caches(),
+  ]
 
 
 def one_query(
@@ -76,30 +82,31 @@ def _family(name, dtypes, *text, tags=(), **more):
   )
 
 
-def _self_attention() -> list[Task]:
-  def attention(name, dtypes, middle, kernel, extra="", tags=(), **more):
-    """Of n queries to n keys."""
-    return _family(
-      name,
-      dtypes,
-      _SIGNATURE + extra + _OUT,
-      "\n".join(filter(None, (_SCORES, middle, _VALUES))),
-      "batch * heads * n",
-      kernel,
-      tags=tags,
-      **more,
-    )
+def _n_to_n(name, dtypes, middle, kernel, extra="", tags=(), **more):
+  """Of n queries to n keys."""
+  return _family(
+    name,
+    dtypes,
+    _SIGNATURE + extra + _OUT,
+    "\n".join(filter(None, (_SCORES, middle, _VALUES))),
+    "batch * heads * n",
+    kernel,
+    tags=tags,
+    **more,
+  )
 
+
+def _self_attention() -> list[Task]:
   return [
-    *attention("attention", "f32 f16", "", one_query("n")),
-    *attention(
+    *_n_to_n("attention", "f32 f16", "", one_query("n")),
+    *_n_to_n(
       "causal_attention",
       "f32 bf16",
       _CAUSAL,
       one_query("n", stop="at + 1"),
       tags=("causal",),
     ),
-    *attention(
+    *_n_to_n(
       "sliding_window_attention",
       "f32 bf16",
       """
@@ -110,7 +117,7 @@ s = jnp.where((d_p >= 0) & (d_p < window), s, -jnp.inf)""",
       sizes={**_SELF, "window": (1, 5, 9, 6, 256)},
       tags=("causal", "local"),
     ),
-    *attention(
+    *_n_to_n(
       "alibi_attention",
       "f32",
       f"""
@@ -126,7 +133,12 @@ s = s - slopes[:, None, None] * (p[:, None] - p[None])
       ),
       tags=("causal", "position"),
     ),
-    *attention(
+  ]
+
+
+def _other_scores() -> list[Task]:
+  return [
+    *_n_to_n(
       "softcap_attention",
       "f32 bf16",
       f"s = cap * jnp.tanh(s / cap)\n{_CAUSAL}",
@@ -134,7 +146,7 @@ s = s - slopes[:, None, None] * (p[:, None] - p[None])
       extra=", cap=2",
       tags=("causal",),
     ),
-    *attention(
+    *_n_to_n(
       "padded_attention",
       "f32",
       """
@@ -145,7 +157,7 @@ s = jnp.where((jnp.arange(n) < lengths[:, None])[:, None, None], s, -jnp.inf)"""
       sizes={**_SELF, "batch": (2, 2, 3, 2, 4)},
       tags=("ragged",),
     ),
-    *attention(
+    *_n_to_n(
       "biased_attention",
       "f32",
       "s = s + bias",
@@ -232,15 +244,17 @@ k, v = (jnp.repeat(t, heads // kv, axis=1) for t in (k, v))
   ]
 
 
+_CACHED = {
+  "batch": (1, 2, 3, 2, 64),
+  "heads": (2, 4, 4, 6, 16),
+  "n": (3, 20, 37, 25, 2048),
+  "d": (8, 16, 16, 8, 64),
+  "kv": (1, 2, 2, 3, 4),
+}
+_SEQUENCE = "i / heads"
+
+
 def _decoding() -> list[Task]:
-  sizes = {
-    "batch": (1, 2, 3, 2, 64),
-    "heads": (2, 4, 4, 6, 16),
-    "n": (3, 20, 37, 25, 2048),
-    "d": (8, 16, 16, 8, 64),
-    "kv": (1, 2, 2, 3, 4),
-  }
-  sequence = "i / heads"
   shared = "i / heads * kv + i % heads / (heads / kv)"
   grouped = """
 k, v = (jnp.repeat(t, heads // kv, axis=1) for t in (k, v))
@@ -248,7 +262,7 @@ s = jnp.einsum("bhd,bhkd->bhk", q, k) / jnp.sqrt(d)
 s = jnp.where((jnp.arange(n) < lengths[:, None])[:, None], s, -jnp.inf)
 y = jnp.einsum("bhk,bhkd->bhd", jax.nn.softmax(s, axis=-1), v)"""
   pages = {
-    **{s: v for s, v in sizes.items() if s not in ("n",)},
+    **{s: v for s, v in _CACHED.items() if s not in ("n",)},
     "pages": (3, 8, 12, 9, 2048),
     "page": (2, 4, 4, 4, 64),
     "most": (1, 2, 3, 2, 16),
@@ -256,7 +270,7 @@ y = jnp.einsum("bhk,bhkd->bhd", jax.nn.softmax(s, axis=-1), v)"""
   paged = one_query(
     "page",
     head="i % heads / (heads / kv)",
-    position=sequence,
+    position=_SEQUENCE,
     stop="lengths[at]",
   )
   paged = paged.replace(
@@ -271,8 +285,8 @@ y = jnp.einsum("bhk,bhkd->bhd", jax.nn.softmax(s, axis=-1), v)"""
       " lengths:i32[batch] -> y[batch, heads, d]",
       grouped,
       "batch * heads",
-      one_query("n", head=shared, position=sequence, stop="lengths[at]"),
-      sizes=sizes,
+      one_query("n", head=shared, position=_SEQUENCE, stop="lengths[at]"),
+      sizes=_CACHED,
       draws={"lengths": integers(1, "n + 1")},
       tags=("decode", "cache", "grouped"),
     ),
@@ -298,6 +312,11 @@ y = jnp.einsum("bhk,bkhd->bhd", jax.nn.softmax(s, axis=-1), v)""",
       terms="d + most * page",
       tags=("decode", "cache", "paged"),
     ),
+  ]
+
+
+def _caches() -> list[Task]:
+  return [
     *_family(
       "latent_decode_attention",
       "f32",
@@ -306,8 +325,8 @@ y = jnp.einsum("bhk,bkhd->bhd", jax.nn.softmax(s, axis=-1), v)""",
 s = jnp.einsum("bhd,bkd->bhk", q, k) / jnp.sqrt(d)
 y = jnp.einsum("bhk,bkd->bhd", jax.nn.softmax(s, axis=-1), k)""",
       "batch * heads",
-      one_query("n", head=sequence, position="0").replace("v + (", "k + ("),
-      sizes={s: v for s, v in sizes.items() if s != "kv"},
+      one_query("n", head=_SEQUENCE, position="0").replace("v + (", "k + ("),
+      sizes={s: v for s, v in _CACHED.items() if s != "kv"},
       tags=("decode", "cache"),
     ),
     *_family(
@@ -320,149 +339,10 @@ y = jnp.einsum("bhk,bkd->bhd", jax.nn.softmax(s, axis=-1), k)""",
       int64_t b = i / (n * d);
       y[i] = i / d % n == lengths[b] ? k[b * d + i % d] : cache[i];
       """,
-      sizes={s: sizes[s] for s in ("batch", "n", "d")},
+      sizes={s: _CACHED[s] for s in ("batch", "n", "d")},
       draws={"lengths": integers(0, "n")},
       level=1,
       terms="1",
       tags=("cache",),
-    ),
-  ]
-
-
-def _positions() -> list[Task]:
-  sizes = {
-    "n": (2, 9, 33, 20, 4096),
-    "d": (4, 16, 32, 8, 128),
-    "heads": (1, 2, 3, 2, 16),
-  }
-  half = {**sizes, "half": "d // 2"}
-  draws = {"angle": normal("2")}
-
-  def family(name, dtypes, *text, **more):
-    """Of positions."""
-    more = {"terms": "1", "kinds": (), "sizes": half, "level": 1, **more}
-    return variants(
-      "position",
-      more.pop("level"),
-      name,
-      dtypes,
-      *text,
-      tags=("position",),
-      **more,
-    )
-
-  signature = "x[n, heads, d], angle:f32[n, half] -> y[n, heads, d]"
-  return [
-    *family(
-      "rope",
-      "f32 bf16",
-      signature,
-      """
-      a, b = jnp.split(x, 2, axis=-1)
-      c, s = jnp.cos(angle)[:, None], jnp.sin(angle)[:, None]
-      y = jnp.concatenate([a * c - b * s, b * c + a * s], axis=-1)
-      """,
-      "n * heads * half",
-      """
-      int64_t row = i / half, c = i % half;
-      float t = angle[row / heads * half + c];
-      float a = in(x[row * d + c]), b = in(x[row * d + half + c]);
-      y[row * d + c] = out(a * cosf(t) - b * sinf(t));
-      y[row * d + half + c] = out(b * cosf(t) + a * sinf(t));
-      """,
-      draws=draws,
-    ),
-    *family(
-      "rope_interleaved",
-      "f32",
-      signature,
-      """
-      a, b = x[..., ::2], x[..., 1::2]
-      c, s = jnp.cos(angle)[:, None], jnp.sin(angle)[:, None]
-      y = jnp.stack([a * c - b * s, b * c + a * s], axis=-1).reshape(x.shape)
-      """,
-      "n * heads * half",
-      """
-      float t = angle[i / half / heads * half + i % half];
-      float a = x[2 * i], b = x[2 * i + 1];
-      y[2 * i] = a * cosf(t) - b * sinf(t);
-      y[2 * i + 1] = b * cosf(t) + a * sinf(t);
-      """,
-      draws=draws,
-    ),
-    *family(
-      "add_sinusoids",
-      "f32",
-      "x[rows, cols] -> y[rows, cols]",
-      """
-      c = jnp.arange(cols) // 2 * 2
-      t = jnp.arange(rows)[:, None] / 10000.0 ** (c / cols)
-      y = x + jnp.where(jnp.arange(cols) % 2 == 0, jnp.sin(t), jnp.cos(t))
-      """,
-      "rows * cols",
-      """
-      int64_t c = i % cols;
-      double t = i / cols / pow(10000.0, (double)(c / 2 * 2) / cols);
-      y[i] = x[i] + (float)(c % 2 ? cos(t) : sin(t));
-      """,
-      sizes={
-        **ROWS,
-        "rows": (2, 7, 61, 33, 4096),
-        "cols": (8, 32, 130, 66, 1024),
-      },
-    ),
-    *family(
-      "relative_position_bias",
-      "f32",
-      "table[buckets, heads] -> y[heads, n, n]",
-      """
-      p = jnp.arange(n)
-      b = jnp.clip(p[:, None] - p[None], 0, buckets - 1)
-      y = jnp.moveaxis(table[b], -1, 0)
-      """,
-      "heads * n * n",
-      """
-      int64_t b = i / n % n - i % n;
-      b = b < 0 ? 0 : b >= buckets ? buckets - 1 : b;
-      y[i] = table[b * heads + i / (n * n)];
-      """,
-      sizes={
-        "buckets": (2, 5, 12, 7, 128),
-        "heads": (2, 2, 3, 2, 16),
-        "n": (4, 9, 21, 14, 1024),
-      },
-    ),
-    *family(
-      "rope_attention",
-      "f32",
-      "q[heads, n, d], k[heads, n, d], v[heads, n, d], angle[n, half]"
-      " -> y[heads, n, d]",
-      """
-      c, s = jnp.cos(angle), jnp.sin(angle)
-      turn = lambda a, b: jnp.concatenate([a * c - b * s, b * c + a * s], -1)
-      q, k = (turn(*jnp.split(t, 2, axis=-1)) for t in (q, k))
-      s = jnp.einsum("hqd,hkd->hqk", q, k) / jnp.sqrt(d)
-      s = jnp.where(jnp.tri(n, dtype=bool), s, -jnp.inf)
-      y = jnp.einsum("hqk,hkd->hqd", jax.nn.softmax(s, axis=-1), v)
-      """,
-      "heads * n",
-      one_query("n", stop="at + 1").replace(
-        "for (int c = 0; c < d; ++c) s += in(query[c]) * in(key[c]);",
-        """for (int c = 0; c < half; ++c) {
-    // Turning both is turning one by the difference.
-    float t = angle[at * half + c] - angle[j * half + c];
-    float a = query[c], b = query[half + c], e = key[c], f = key[half + c];
-    s += (a * e + b * f) * cosf(t) + (a * f - b * e) * sinf(t);
-  }""",
-      ),
-      sizes={
-        "heads": (1, 2, 3, 2, 16),
-        "n": (2, 9, 33, 20, 1024),
-        "d": (4, 16, 32, 8, 64),
-        "half": "d // 2",
-      },
-      draws=draws,
-      level=3,
-      terms="d + n",
     ),
   ]

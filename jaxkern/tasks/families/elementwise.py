@@ -1,13 +1,13 @@
 """Activations, arithmetic and integer operations: one element at a time."""
 
-from jaxkern.tasks.define import integers, normal, uniform
+from jaxkern.tasks.draws import integers, normal, uniform
 from jaxkern.tasks.families import FLAT, ROWS, variants
 from jaxkern.tasks.task import Task
 
 
 def tasks() -> list[Task]:
   """All of the file."""
-  return [*_activations(), *_arithmetic(), *_integer()]
+  return [*_activations(), *_arithmetic(), *_integer(), *_pixels()]
 
 
 def _activations() -> list[Task]:
@@ -143,39 +143,40 @@ def _arithmetic() -> list[Task]:
   ]
 
 
-def _integer() -> list[Task]:
-  def map_(name, reference, body, dtype="i32", **more):
-    """y of x."""
-    more = {"signature": "x[n] -> y[n]", "level": 1, **more}
-    return variants(
-      "integer",
-      more.pop("level"),
-      name,
-      dtype,
-      more.pop("signature"),
-      reference,
-      more.pop("threads", "n"),
-      body,
-      sizes=more.pop("sizes", FLAT),
-      tags=("integer",),
-      **more,
-    )
+def _map_integers(name, reference, body, dtype="i32", **more):
+  """y of x."""
+  more = {"signature": "x[n] -> y[n]", "level": 1, **more}
+  return variants(
+    "integer",
+    more.pop("level"),
+    name,
+    dtype,
+    more.pop("signature"),
+    reference,
+    more.pop("threads", "n"),
+    body,
+    sizes=more.pop("sizes", FLAT),
+    tags=("integer",),
+    **more,
+  )
 
+
+def _integer() -> list[Task]:
   anything = {"x": integers(-(1 << 31), "1 << 31")}
   return [
-    *map_(
+    *_map_integers(
       "popcount",
       "y = lax.population_count(x)",
       "y[i] = __popc(x[i]);",
       draws=anything,
     ),
-    *map_(
+    *_map_integers(
       "gray_code",
       "y = x ^ lax.shift_right_logical(x, jnp.int32(1))",
       "y[i] = x[i] ^ (int)((unsigned)x[i] >> 1);",
       draws=anything,
     ),
-    *map_(
+    *_map_integers(
       "hash",
       """
       h = x.astype(jnp.uint32)
@@ -191,7 +192,7 @@ def _integer() -> list[Task]:
       """,
       draws=anything,
     ),
-    *map_(
+    *_map_integers(
       "saturating_add",
       """
       s = x.astype(jnp.int32) + z.astype(jnp.int32)
@@ -204,7 +205,12 @@ def _integer() -> list[Task]:
       "i8",
       signature="x[n], z[n] -> y[n]",
     ),
-    *map_(
+  ]
+
+
+def _pixels() -> list[Task]:
+  return [
+    *_map_integers(
       "rgb_to_gray",
       """
       c = x.astype(jnp.int32)
@@ -218,7 +224,7 @@ def _integer() -> list[Task]:
       "u8",
       signature="x[n, 3] -> y[n]",
     ),
-    *map_(
+    *_map_integers(
       "life",
       """
       s = sum(

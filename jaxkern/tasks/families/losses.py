@@ -1,6 +1,6 @@
 """Losses, one value per row, and a gradient."""
 
-from jaxkern.tasks.define import integers, normal, uniform
+from jaxkern.tasks.draws import integers, normal, uniform
 from jaxkern.tasks.families import ROWS, variants
 from jaxkern.tasks.task import Task
 
@@ -23,20 +23,28 @@ def _family(level, name, dtypes, *text, **more):
 
 def tasks() -> list[Task]:
   """All of the file."""
-  return [*_classification(), *_regression(), *_policies()]
+  return [
+    *_cross_entropies(),
+    *_classification(),
+    *_regression(),
+    *_similarities(),
+    *_policies(),
+  ]
 
 
-def _classification() -> list[Task]:
-  log_p = "p = jax.nn.log_softmax(x, axis=-1)\n"
-  picked = "jnp.take_along_axis(p, label[:, None], axis=-1)[:, 0]"
-  one = "x[rows, cols], label:i32[rows] -> y[rows]"
+_LOG_P = "p = jax.nn.log_softmax(x, axis=-1)\n"
+_PICKED = "jnp.take_along_axis(p, label[:, None], axis=-1)[:, 0]"
+_LABELLED = "x[rows, cols], label:i32[rows] -> y[rows]"
+
+
+def _cross_entropies() -> list[Task]:
   return [
     *_family(
       2,
       "cross_entropy",
       "f32 bf16",
-      one,
-      f"{log_p}y = -{picked}",
+      _LABELLED,
+      f"{_LOG_P}y = -{_PICKED}",
       "rows",
       _LOGSUM + "y[i] = out(lse - in(p[label[i]]));",
       draws=_LABELS,
@@ -46,7 +54,7 @@ def _classification() -> list[Task]:
       "label_smoothing",
       "f32",
       "x[rows, cols], label:i32[rows], a=0.1 -> y[rows]",
-      f"{log_p}y = -(1 - a) * {picked} - a * jnp.mean(p, axis=-1)",
+      f"{_LOG_P}y = -(1 - a) * {_PICKED} - a * jnp.mean(p, axis=-1)",
       "rows",
       _LOGSUM
       + f"""
@@ -63,7 +71,7 @@ y[i] = -(1.0f - a) * (p[label[i]] - lse) - a * sum / cols;""",
       f"""
 p = x
 z = jax.nn.logsumexp(x, axis=-1)
-y = z - {picked} + a * z * z""",
+y = z - {_PICKED} + a * z * z""",
       "rows",
       _LOGSUM + "y[i] = lse - p[label[i]] + a * lse * lse;",
       draws=_LABELS,
@@ -86,12 +94,17 @@ y = z - {picked} + a * z * z""",
 }}""",
       draws=_LABELS,
     ),
+  ]
+
+
+def _classification() -> list[Task]:
+  return [
     *_family(
       2,
       "focal_loss",
       "f32",
-      one.replace("label:i32[rows]", "label:i32[rows], a=0.25"),
-      f"{log_p}p = {picked}\ny = -a * jnp.square(1 - jnp.exp(p)) * p",
+      _LABELLED.replace("label:i32[rows]", "label:i32[rows], a=0.25"),
+      f"{_LOG_P}p = {_PICKED}\ny = -a * jnp.square(1 - jnp.exp(p)) * p",
       "rows",
       _LOGSUM
       + """
@@ -123,7 +136,7 @@ y[i] = v;""",
       2,
       "hinge_loss",
       "f32",
-      one,
+      _LABELLED,
       """
       right = jnp.take_along_axis(x, label[:, None], axis=-1)
       v = jnp.maximum(0, 1 + x - right)
@@ -141,14 +154,16 @@ y[i] = v;""",
   ]
 
 
+_PAIR = "x[rows, cols], z[rows, cols] -> y[rows]"
+
+
 def _regression() -> list[Task]:
-  pair = "x[rows, cols], z[rows, cols] -> y[rows]"
   return [
     *_family(
       2,
       "huber_loss",
       "f32",
-      pair,
+      _PAIR,
       """
       d = jnp.abs(x - z)
       y = jnp.mean(jnp.where(d < 1, 0.5 * d * d, d - 0.5), axis=-1)
@@ -167,7 +182,7 @@ def _regression() -> list[Task]:
       2,
       "binary_cross_entropy",
       "f32",
-      pair,
+      _PAIR,
       "y = jnp.mean(jnp.maximum(x, 0) - x * z + jnp.log1p(jnp.exp(-jnp.abs(x))),"
       " axis=-1)",
       "rows",
@@ -181,11 +196,16 @@ def _regression() -> list[Task]:
       """,
       draws={"z": uniform(0, 1)},
     ),
+  ]
+
+
+def _similarities() -> list[Task]:
+  return [
     *_family(
       2,
       "cosine_similarity",
       "f32",
-      pair,
+      _PAIR,
       """
       n = jnp.linalg.norm(x, axis=-1) * jnp.linalg.norm(z, axis=-1)
       y = jnp.sum(x * z, axis=-1) / n

@@ -1,6 +1,6 @@
 """Normalisations, forward and backward, alone and before a projection."""
 
-from jaxkern.tasks.define import normal, uniform
+from jaxkern.tasks.draws import normal, uniform
 from jaxkern.tasks.families import ROWS, variants
 from jaxkern.tasks.task import Task
 
@@ -26,7 +26,14 @@ _WIDE = {**ROWS, "cols": (3, 33, 130, 67, 4096)}
 
 def tasks() -> list[Task]:
   """All of the file."""
-  return [*_rows(), *_images(), *_backward(), *_projections()]
+  return [
+    *_rows(),
+    *_images(),
+    *_batches(),
+    *_backward(),
+    *_projections(),
+    *_queries_and_keys(),
+  ]
 
 
 def _family(level, name, dtypes, *text, **more):
@@ -143,6 +150,11 @@ for (int64_t c = 0; c < channels / groups * size; ++c) {
       terms="channels / groups * size",
       tags=("images",),
     ),
+  ]
+
+
+def _batches() -> list[Task]:
+  return [
     *_family(
       1,
       "batch_norm_inference",
@@ -300,6 +312,11 @@ def _projections() -> list[Task]:
       draws=draws,
       tags=("matmul", "fused"),
     ),
+  ]
+
+
+def _queries_and_keys() -> list[Task]:
+  return [
     *_family(
       3,
       "qk_norm_scores",

@@ -1,6 +1,6 @@
 """Steps of optimisers: all that is read and written once."""
 
-from jaxkern.tasks.define import normal, uniform
+from jaxkern.tasks.draws import normal, uniform
 from jaxkern.tasks.families import FLAT, ROWS, variants
 from jaxkern.tasks.task import Task
 
@@ -9,32 +9,54 @@ _M = {"m": normal("0.5"), "v": uniform(0.05, 1), "p": normal("1")}
 
 def tasks() -> list[Task]:
   """All of the file."""
-  return [*_elementwise(), *_factored()]
+  return [*_momentum(), *_adams(), *_scaled(), *_factored()]
 
 
-def _elementwise() -> list[Task]:
-  def step(name, signature, reference, body, dtypes="f32", **more):
-    """One thread per parameter."""
-    names = [
-      part.strip().partition("[")[0].partition(":")[0]
-      for part in signature.split(",")
-    ]
-    return variants(
-      "optimisers",
-      2,
-      name,
-      dtypes,
-      signature,
-      reference,
-      "n",
-      body,
-      sizes=FLAT,
-      draws={n: d for n, d in _M.items() if n in names} | more.pop("draws", {}),
-      kinds=(),
-      tags=("optimiser",),
-      **more,
-    )
+def _step(name, signature, reference, body, dtypes="f32", **more):
+  """One thread per parameter."""
+  names = [
+    part.strip().partition("[")[0].partition(":")[0]
+    for part in signature.split(",")
+  ]
+  return variants(
+    "optimisers",
+    2,
+    name,
+    dtypes,
+    signature,
+    reference,
+    "n",
+    body,
+    sizes=FLAT,
+    draws={n: d for n, d in _M.items() if n in names} | more.pop("draws", {}),
+    kinds=(),
+    tags=("optimiser",),
+    **more,
+  )
 
+
+def _momentum() -> list[Task]:
+  return [
+    *_step(
+      "sgd_momentum",
+      "p[n], g[n], m[n], lr=0.1, mu=0.9 -> p1[n], m1[n]",
+      "m1 = mu * m + g\np1 = p - lr * m1",
+      "m1[i] = mu * m[i] + g[i];\np1[i] = p[i] - lr * (mu * m[i] + g[i]);",
+    ),
+    *_step(
+      "nesterov_momentum",
+      "p[n], g[n], m[n], lr=0.1, mu=0.9 -> p1[n], m1[n]",
+      "m1 = mu * m + g\np1 = p - lr * (g + mu * m1)",
+      """
+      float u = mu * m[i] + g[i];
+      m1[i] = u;
+      p1[i] = p[i] - lr * (g[i] + mu * u);
+      """,
+    ),
+  ]
+
+
+def _adams() -> list[Task]:
   moments = """
 m1 = b1 * m + (1 - b1) * g
 v1 = b2 * v + (1 - b2) * g * g
@@ -48,23 +70,7 @@ v1[i] = w;
   adam = "p[n], g[n], m[n], v[n], lr=0.1, b1=0.9, b2=0.95"
   outputs = " -> p1[n], m1[n], v1[n]"
   return [
-    *step(
-      "sgd_momentum",
-      "p[n], g[n], m[n], lr=0.1, mu=0.9 -> p1[n], m1[n]",
-      "m1 = mu * m + g\np1 = p - lr * m1",
-      "m1[i] = mu * m[i] + g[i];\np1[i] = p[i] - lr * (mu * m[i] + g[i]);",
-    ),
-    *step(
-      "nesterov_momentum",
-      "p[n], g[n], m[n], lr=0.1, mu=0.9 -> p1[n], m1[n]",
-      "m1 = mu * m + g\np1 = p - lr * (g + mu * m1)",
-      """
-      float u = mu * m[i] + g[i];
-      m1[i] = u;
-      p1[i] = p[i] - lr * (g[i] + mu * u);
-      """,
-    ),
-    *step(
+    *_step(
       "adam",
       adam + outputs,
       moments
@@ -74,14 +80,14 @@ v1[i] = w;
 float a = u / (1.0f - b1 * b1 * b1), b = w / (1.0f - b2 * b2 * b2);
 p1[i] = p[i] - lr * a / (sqrtf(b) + 1e-8f);""",
     ),
-    *step(
+    *_step(
       "adamw",
       adam + ", decay=0.1" + outputs,
       moments + "p1 = p * (1 - lr * decay) - lr * m1 / (jnp.sqrt(v1) + 1e-8)",
       cuda
       + "p1[i] = p[i] * (1.0f - lr * decay) - lr * u / (sqrtf(w) + 1e-8f);",
     ),
-    *step(
+    *_step(
       "adamw_mixed",
       "p:f32[n], g[n], m:f32[n], v:f32[n], lr=0.1, b1=0.9, b2=0.95, decay=0.1"
       " -> q[n]",
@@ -93,7 +99,7 @@ p1[i] = p[i] - lr * a / (sqrtf(b) + 1e-8f);""",
       """,
       "bf16",
     ),
-    *step(
+    *_step(
       "lion",
       "p[n], g[n], m[n], lr=0.1, b1=0.9, b2=0.95 -> p1[n], m1[n]",
       "p1 = p - lr * jnp.sign(b1 * m + (1 - b1) * g)\n"
@@ -111,7 +117,12 @@ p1[i] = p[i] - lr * a / (sqrtf(b) + 1e-8f);""",
         "g": uniform(-2, 2),
       },
     ),
-    *step(
+  ]
+
+
+def _scaled() -> list[Task]:
+  return [
+    *_step(
       "adagrad",
       "p[n], g[n], v[n], lr=0.1 -> p1[n], v1[n]",
       "v1 = v + g * g\np1 = p - lr * g / (jnp.sqrt(v1) + 1e-8)",
@@ -121,7 +132,7 @@ p1[i] = p[i] - lr * a / (sqrtf(b) + 1e-8f);""",
       p1[i] = p[i] - lr * g[i] / (sqrtf(w) + 1e-8f);
       """,
     ),
-    *step(
+    *_step(
       "rmsprop",
       "p[n], g[n], v[n], lr=0.1, b2=0.9 -> p1[n], v1[n]",
       "v1 = b2 * v + (1 - b2) * g * g\np1 = p - lr * g / jnp.sqrt(v1 + 1e-6)",
@@ -131,7 +142,7 @@ p1[i] = p[i] - lr * a / (sqrtf(b) + 1e-8f);""",
       p1[i] = p[i] - lr * g[i] / sqrtf(w + 1e-6f);
       """,
     ),
-    *step(
+    *_step(
       "weight_average",
       "p[n], e[n], a=0.9 -> y[n]",
       "y = a * e + (1 - a) * p",

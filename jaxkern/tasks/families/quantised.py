@@ -1,6 +1,6 @@
 """Products with 8-bit and 4-bit weights, and conversions to and from them."""
 
-from jaxkern.tasks.define import integers, normal, uniform
+from jaxkern.tasks.draws import integers, normal, uniform
 from jaxkern.tasks.families import ROWS, variants
 from jaxkern.tasks.task import Task
 

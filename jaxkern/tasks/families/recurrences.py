@@ -1,6 +1,6 @@
 """Scans: running sums, linear recurrences, state spaces, linear attention."""
 
-from jaxkern.tasks.define import normal, uniform
+from jaxkern.tasks.draws import normal, uniform
 from jaxkern.tasks.families import ROWS, variants
 from jaxkern.tasks.task import Task
 
@@ -15,34 +15,42 @@ _SCAN = {
 
 def tasks() -> list[Task]:
   """All of the file."""
-  return [*_sums(), *_recurrences(), *_linear_attention()]
+  return [
+    *_sums(),
+    *_segments(),
+    *_recurrences(),
+    *_state_spaces(),
+    *_linear_attention(),
+    *_gated(),
+  ]
+
+
+def _rows(name, dtypes, reference, body, **more):
+  """A thread per row."""
+  more = {"sizes": _WIDE, "terms": "cols", "kinds": (), "level": 1, **more}
+  return variants(
+    "scan",
+    more.pop("level"),
+    name,
+    dtypes,
+    more.pop("signature", "x[rows, cols] -> y[rows, cols]"),
+    reference,
+    "rows",
+    body,
+    tags=("scan",),
+    **more,
+  )
 
 
 def _sums() -> list[Task]:
-  def rows(name, dtypes, reference, body, **more):
-    """A thread per row."""
-    more = {"sizes": _WIDE, "terms": "cols", "kinds": (), "level": 1, **more}
-    return variants(
-      "scan",
-      more.pop("level"),
-      name,
-      dtypes,
-      more.pop("signature", "x[rows, cols] -> y[rows, cols]"),
-      reference,
-      "rows",
-      body,
-      tags=("scan",),
-      **more,
-    )
-
   return [
-    *rows(
+    *_rows(
       "cumulative_sum",
       "f32 i32",
       "y = jnp.cumsum(x, axis=-1, dtype=x.dtype)",
       f"T s = 0;\n{_LOOP} y[i * cols + c] = s += x[i * cols + c];",
     ),
-    *rows(
+    *_rows(
       "exclusive_sum",
       "i32",
       "y = jnp.cumsum(x, axis=-1, dtype=x.dtype) - x",
@@ -54,21 +62,26 @@ def _sums() -> list[Task]:
       }}
       """,
     ),
-    *rows(
+    *_rows(
       "reverse_cumulative_sum",
       "f32",
       "y = lax.cumsum(x, axis=1, reverse=True)",
       "float s = 0.0f;\n"
       "for (int64_t c = cols; c-- > 0;) y[i * cols + c] = s += x[i * cols + c];",
     ),
-    *rows(
+    *_rows(
       "cumulative_max",
       "f32",
       "y = lax.cummax(x, axis=1)",
       "float m = -INFINITY;\n"
       f"{_LOOP} y[i * cols + c] = m = fmaxf(m, x[i * cols + c]);",
     ),
-    *rows(
+  ]
+
+
+def _segments() -> list[Task]:
+  return [
+    *_rows(
       "segmented_sum_scan",
       "f32",
       """
@@ -90,7 +103,7 @@ def _sums() -> list[Task]:
       flops="rows * cols",
       level=2,
     ),
-    *rows(
+    *_rows(
       "generalised_advantages",
       "f32",
       """
@@ -189,6 +202,11 @@ for (int64_t t = 0; t < n; ++t) {{
       flops="3 * batch * n * d",
       level=1,
     ),
+  ]
+
+
+def _state_spaces() -> list[Task]:
+  return [
     *_recurrence(
       "selective_scan",
       "f32",
@@ -227,14 +245,13 @@ for (int64_t t = 0; t < n; ++t) {{
   ]
 
 
-def _linear_attention() -> list[Task]:
-  sizes = {
-    "heads": (1, 2, 3, 2, 64),
-    "n": (2, 9, 33, 20, 512),
-    "d": (3, 8, 16, 10, 64),
-  }
-  signature = "q[heads, n, d], k[heads, n, d], v[heads, n, d]"
-  step = """
+_STATES = {
+  "heads": (1, 2, 3, 2, 64),
+  "n": (2, 9, 33, 20, 512),
+  "d": (3, 8, 16, 10, 64),
+}
+_SIGNATURE = "q[heads, n, d], k[heads, n, d], v[heads, n, d]"
+_STEP = """
       def step(s, at):
         q, k, v{more_at} = at
         {update}
@@ -243,7 +260,7 @@ def _linear_attention() -> list[Task]:
       y = lax.scan(step, jnp.zeros((heads, d, d), q.dtype), at)[1]
       y = jnp.moveaxis(y, 0, 1)
       """
-  body = """
+_BODY = """
 float s[64];
 int64_t head = i / d, e = i % d;
 for (int c = 0; c < d; ++c) s[c] = 0.0f;
@@ -254,62 +271,70 @@ for (int64_t t = 0; t < n; ++t) {{
   for (int c = 0; c < d; ++c) o += in(q[row + c]) * s[c];
   y[row + e] = out(o);
 }}"""
-  outer = "k[:, :, None] * v[:, None]"
-  scaled = {"k": normal("d ** -0.5"), "q": normal("d ** -0.5")}
-  add = "for (int c = 0; c < d; ++c) s[c] = {decay}s[c] + in(k[row + c]) * in(v[row + e]);"
+_OUTER = "k[:, :, None] * v[:, None]"
+_SCALED = {"k": normal("d ** -0.5"), "q": normal("d ** -0.5")}
+_ADD = "for (int c = 0; c < d; ++c) s[c] = {decay}s[c] + in(k[row + c]) * in(v[row + e]);"
 
-  def family(name, dtypes, extra, update, cuda, more_at="", **more):
-    """A thread per head and value's element."""
-    return _recurrence(
-      name,
-      dtypes,
-      f"{signature}{extra} -> y[heads, n, d]",
-      step.format(update=update, more_at=more_at),
-      "heads * d",
-      body.format(update=cuda),
-      sizes=sizes,
-      flops="4 * heads * n * d * d",
-      terms="d + n",
-      tags=("attention",),
-      **more,
-    )
 
+def _attention(name, dtypes, extra, update, cuda, more_at="", **more):
+  """A thread per head and value's element."""
+  return _recurrence(
+    name,
+    dtypes,
+    f"{_SIGNATURE}{extra} -> y[heads, n, d]",
+    _STEP.format(update=update, more_at=more_at),
+    "heads * d",
+    _BODY.format(update=cuda),
+    sizes=_STATES,
+    flops="4 * heads * n * d * d",
+    terms="d + n",
+    tags=("attention",),
+    **more,
+  )
+
+
+def _linear_attention() -> list[Task]:
   return [
-    *family(
+    *_attention(
       "linear_attention",
       "f32 bf16",
       "",
-      f"s = s + {outer}",
-      add.format(decay=""),
-      draws=scaled,
+      f"s = s + {_OUTER}",
+      _ADD.format(decay=""),
+      draws=_SCALED,
     ),
-    *family(
+    *_attention(
       "retention",
       "f32",
       ", a=0.9",
-      f"s = a * s + {outer}",
-      add.format(decay="a * "),
-      draws=scaled,
+      f"s = a * s + {_OUTER}",
+      _ADD.format(decay="a * "),
+      draws=_SCALED,
     ),
-    *family(
+  ]
+
+
+def _gated() -> list[Task]:
+  return [
+    *_attention(
       "gated_linear_attention",
       "f32",
       ", g[heads, n, d]",
-      f"s = g[:, :, None] * s + {outer}",
-      add.format(decay="g[row + c] * "),
+      f"s = g[:, :, None] * s + {_OUTER}",
+      _ADD.format(decay="g[row + c] * "),
       more_at=", g",
-      draws={**scaled, "g": uniform(0.7, 0.99)},
+      draws={**_SCALED, "g": uniform(0.7, 0.99)},
     ),
-    *family(
+    *_attention(
       "delta_rule",
       "f32",
       ", beta[heads, n]",
       "v = v - jnp.einsum('hd,hde->he', k, s)\n"
-      f"        s = s + beta[:, None, None] * {outer}",
+      f"        s = s + beta[:, None, None] * {_OUTER}",
       """float p = v[row + e], rate = beta[head * n + t];
   for (int c = 0; c < d; ++c) p -= k[row + c] * s[c];
   for (int c = 0; c < d; ++c) s[c] += rate * k[row + c] * p;""",
       more_at=", beta",
-      draws={**scaled, "beta": uniform(0.1, 0.9)},
+      draws={**_SCALED, "beta": uniform(0.1, 0.9)},
     ),
   ]

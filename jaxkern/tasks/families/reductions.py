@@ -1,6 +1,8 @@
 """Reductions, statistics and softmax: many elements into few."""
 
-from jaxkern.tasks.define import integers, normal
+import numpy as np
+
+from jaxkern.tasks.draws import integers, normal
 from jaxkern.tasks.families import ROWS, variants
 from jaxkern.tasks.task import Task
 
@@ -14,27 +16,34 @@ float m = -INFINITY, s = 0.0f;
 
 def tasks() -> list[Task]:
   """All of the file."""
-  return [*_reductions(), *_softmax()]
+  return [
+    *_statistics(),
+    *_folds(),
+    *_other_axes(),
+    *_softmax(),
+    *_after_softmax(),
+  ]
 
 
-def _reductions() -> list[Task]:
-  def rows(name, dtypes, reference, body, output="y[rows]", **more):
-    """A thread per row."""
-    return variants(
-      "reductions",
-      1,
-      name,
-      dtypes,
-      f"x[rows, cols] -> {output}",
-      reference,
-      "rows",
-      body,
-      sizes=ROWS,
-      terms="cols",
-      tags=("reduction",),
-      **more,
-    )
+def _rows(name, dtypes, reference, body, output="y[rows]", **more):
+  """A thread per row."""
+  return variants(
+    "reductions",
+    1,
+    name,
+    dtypes,
+    f"x[rows, cols] -> {output}",
+    reference,
+    "rows",
+    body,
+    sizes=ROWS,
+    terms="cols",
+    tags=("reduction",),
+    **more,
+  )
 
+
+def _statistics() -> list[Task]:
   moments = f"""
   const T* p = x + i * cols;
   float m = 0.0f, s = 0.0f;
@@ -43,32 +52,43 @@ def _reductions() -> list[Task]:
   {_LOOP} s += (in(p[c]) - m) * (in(p[c]) - m);
   """
   return [
-    *rows(
+    *_rows(
       "logsumexp",
       "f32",
       "y = jax.nn.logsumexp(x, axis=-1)",
       _MAX + f"{_LOOP} s += expf(p[c] - m);\ny[i] = m + logf(s);",
     ),
-    *rows(
+    *_rows(
       "mean_and_variance",
       "f32",
       "mean, var = jnp.mean(x, axis=-1), jnp.var(x, axis=-1)",
       moments + "mean[i] = m;\nvar[i] = s / cols;",
       "mean[rows], var[rows]",
     ),
-    *rows(
-      "argmax",
-      "f32 bf16",
-      "y = jnp.argmax(x, axis=-1).astype(jnp.int32)",
-      f"""
-      const T* p = x + i * cols;
-      int best = 0;
-      {_LOOP} if (in(p[c]) > in(p[best])) best = c;
-      y[i] = best;
-      """,
-      "y:i32[rows]",
-    ),
-    *rows(
+    *_argmax("f32", 2**-14),  # Less than tf32 and float16 can tell apart.
+    *_argmax("bf16", 2**-6),
+  ]
+
+
+def _argmax(dtype: str, step: float) -> list[Task]:
+  return _rows(
+    "argmax",
+    dtype,
+    "y = jnp.argmax(x, axis=-1).astype(jnp.int32)",
+    f"""
+    const T* p = x + i * cols;
+    int best = 0;
+    {_LOOP} if (in(p[c]) > in(p[best])) best = c;
+    y[i] = best;
+    """,
+    "y:i32[rows]",
+    draws={"x": _contested(step)},
+  )
+
+
+def _folds() -> list[Task]:
+  return [
+    *_rows(
       "max_magnitude",
       "bf16",
       "y = jnp.max(jnp.abs(x), axis=-1)",
@@ -78,13 +98,13 @@ def _reductions() -> list[Task]:
       y[i] = out(m);
       """,
     ),
-    *rows(
+    *_rows(
       "count_above",
       "i32",
       "y = jnp.sum(x > 0, axis=-1).astype(jnp.int32)",
       f"int s = 0;\n{_LOOP} s += x[i * cols + c] > 0;\ny[i] = s;",
     ),
-    *rows(
+    *_rows(
       "product",
       "f32",
       "y = jnp.prod(x, axis=-1)",
@@ -95,6 +115,11 @@ def _reductions() -> list[Task]:
         )
       },
     ),
+  ]
+
+
+def _other_axes() -> list[Task]:
+  return [
     *variants(
       "reductions",
       1,
@@ -162,8 +187,10 @@ def _reductions() -> list[Task]:
   ]
 
 
+_WEIGHTS = f"{_LOOP} s += expf(in(p[c]) - m);"
+
+
 def _softmax() -> list[Task]:
-  weights = f"{_LOOP} s += expf(in(p[c]) - m);"
   return [
     *variants(
       "softmax",
@@ -174,7 +201,7 @@ def _softmax() -> list[Task]:
       "y = jax.nn.softmax(x, axis=-1)",
       "rows",
       _MAX
-      + weights
+      + _WEIGHTS
       + f"\n{_LOOP} y[i * cols + c] = out(expf(in(p[c]) - m) / s);",
       sizes=ROWS,
       terms="cols",
@@ -223,6 +250,11 @@ def _softmax() -> list[Task]:
       terms="cols",
       tags=("reduction",),
     ),
+  ]
+
+
+def _after_softmax() -> list[Task]:
+  return [
     *variants(
       "softmax",
       2,
@@ -257,7 +289,7 @@ def _softmax() -> list[Task]:
       """,
       "rows",
       _MAX
-      + weights
+      + _WEIGHTS
       + f"""
 float h = 0.0f;
 {_LOOP} h += expf(p[c] - m) * (p[c] - m);
@@ -297,6 +329,21 @@ y[i] = logf(s) - h / s;""",
       tags=("reduction", "graph", "sorted"),
     ),
   ]
+
+
+def _contested(step: float):
+  """A row's maximum, which has no equal, is above the next by so much of it."""
+
+  def draw(rng, shape, attributes):
+    """Normal; a row in four is negative."""
+    x = rng.standard_normal(shape)
+    x[1::4] = -np.abs(x[1::4])
+    top = x.max(axis=1)
+    at = rng.integers(0, shape[1], shape[0])
+    x[np.arange(shape[0]), at] = top + step * np.abs(top)
+    return x
+
+  return draw
 
 
 def _distributions(rng, shape):

@@ -1,12 +1,11 @@
-"""Mixtures of experts, embeddings, gathering and scattering, sorting."""
+"""Mixtures of experts, embeddings, gathering and scattering."""
 
 import numpy as np
 
-from jaxkern.tasks.define import integers, normal, uniform
+from jaxkern.tasks.draws import distinct, integers, normal, uniform
 from jaxkern.tasks.families import ROWS, variants
 from jaxkern.tasks.task import Task
 
-_LOOP = "for (int c = 0; c < cols; ++c)"
 _MOE = {
   "n": (4, 17, 40, 25, 2048),
   "d": (3, 8, 20, 16, 256),
@@ -16,7 +15,15 @@ _MOE = {
 
 def tasks() -> list[Task]:
   """All of the file."""
-  return [*_experts(), *_gathering(), *_sorting(), *_counting()]
+  return [
+    *_gates(),
+    *_dispatch(),
+    *_experts(),
+    *_slots(),
+    *_embeddings(),
+    *_gathering(),
+    *_segments(),
+  ]
 
 
 def _distinct(rng, shape, attributes) -> np.ndarray:
@@ -27,26 +34,29 @@ def _distinct(rng, shape, attributes) -> np.ndarray:
   return order[:, : shape[1]]
 
 
-def _separate(rng, shape, attributes) -> np.ndarray:
-  """Distinct values in each row, in random order."""
-  steps = np.tile(np.arange(shape[-1]), (*shape[:-1], 1))
-  return (rng.permuted(steps, axis=-1) - shape[-1] / 2) / 8
+def _in_segments(half):
+  """A place in the first or the second half of each segment."""
+
+  def draw(rng, shape, attributes):
+    """As a Draw: starts before stops, whatever is drawn for the other."""
+    step = attributes["n"] // attributes["segments"]
+    middle = (step + 1) // 2
+    ends = rng.integers(middle, step + 1, shape)
+    places = ends if half else rng.integers(0, middle, shape)
+    return np.arange(shape[0]) * step + places
+
+  return draw
 
 
-def _spread(rng, shape, attributes) -> np.ndarray:
-  """The same, with other values in each row: no sorted answer is known."""
-  values = np.cumsum(rng.integers(1, 4, shape), axis=-1)
-  return rng.permuted(values - shape[-1], axis=-1) / 8
+def _moe(level, name, dtypes, *text, **more):
+  """Of routing."""
+  more = {"sizes": {**_MOE, "k": (1, 2, 3, 2, 2)}, "kinds": (), **more}
+  return variants("moe", level, name, dtypes, *text, tags=("moe",), **more)
 
 
-def _experts() -> list[Task]:
-  def family(level, name, dtypes, *text, **more):
-    """Of routing."""
-    more = {"sizes": {**_MOE, "k": (1, 2, 3, 2, 2)}, "kinds": (), **more}
-    return variants("moe", level, name, dtypes, *text, tags=("moe",), **more)
-
+def _gates() -> list[Task]:
   return [
-    *family(
+    *_moe(
       2,
       "top_k_gate",
       "f32",
@@ -79,9 +89,15 @@ def _experts() -> list[Task]:
         "experts": (4, 6, 16, 8, 64),
         "k": (2, 2, 4, 3, 8),
       },
+      draws={"x": distinct},
       terms="k",
     ),
-    *family(
+  ]
+
+
+def _dispatch() -> list[Task]:
+  return [
+    *_moe(
       2,
       "moe_dispatch",
       "f32 bf16",
@@ -98,7 +114,7 @@ def _experts() -> list[Task]:
       },
       draws={"token": integers(-1, "n")},
     ),
-    *family(
+    *_moe(
       2,
       "moe_combine",
       "f32 bf16",
@@ -121,7 +137,12 @@ def _experts() -> list[Task]:
       draws={"slot": integers(0, "slots"), "weight": uniform(0.1, 1)},
       terms="k",
     ),
-    *family(
+  ]
+
+
+def _experts() -> list[Task]:
+  return [
+    *_moe(
       3,
       "grouped_matmul",
       "f32 bf16",
@@ -148,7 +169,7 @@ def _experts() -> list[Task]:
       },
       terms="d",
     ),
-    *family(
+    *_moe(
       3,
       "moe_mlp",
       "f32",
@@ -192,7 +213,12 @@ def _experts() -> list[Task]:
       },
       terms="d + m + k",
     ),
-    *family(
+  ]
+
+
+def _slots() -> list[Task]:
+  return [
+    *_moe(
       2,
       "slots_in_experts",
       "i32",
@@ -214,23 +240,25 @@ def _experts() -> list[Task]:
   ]
 
 
-def _gathering() -> list[Task]:
-  sizes = {
-    "rows": (4, 19, 61, 33, 32768),
-    "cols": (3, 17, 40, 21, 1024),
-    "n": (5, 20, 70, 31, 16384),
-  }
+_TABLE = {
+  "rows": (4, 19, 61, 33, 32768),
+  "cols": (3, 17, 40, 21, 1024),
+  "n": (5, 20, 70, 31, 16384),
+}
+
+
+def _gather(level, name, dtypes, *text, **more):
+  """Of reading and writing by index."""
+  more = {"sizes": _TABLE, "kinds": (), **more}
+  return variants(
+    "gather", level, name, dtypes, *text, tags=("indexing",), **more
+  )
+
+
+def _embeddings() -> list[Task]:
   ids = {"id": integers(0, "rows")}
-
-  def family(level, name, dtypes, *text, **more):
-    """Of reading and writing by index."""
-    more = {"sizes": sizes, "kinds": (), **more}
-    return variants(
-      "gather", level, name, dtypes, *text, tags=("indexing",), **more
-    )
-
   return [
-    *family(
+    *_gather(
       1,
       "embedding",
       "f32 bf16",
@@ -241,7 +269,7 @@ def _gathering() -> list[Task]:
       draws=ids,
       traffic="8 * n * cols",
     ),
-    *family(
+    *_gather(
       2,
       "embedding_bag",
       "f32",
@@ -257,7 +285,7 @@ def _gathering() -> list[Task]:
       y[i] = s;
       """,
       sizes={
-        **sizes,
+        **_TABLE,
         "bag": (1, 3, 5, 4, 8),
         "n": (5, 20, 70, 31, 4096),
         "cols": (4, 17, 40, 21, 128),
@@ -266,7 +294,7 @@ def _gathering() -> list[Task]:
       terms="bag",
       traffic="4 * n * cols * (bag + 1)",
     ),
-    *family(
+    *_gather(
       2,
       "embedding_backward",
       "f32",
@@ -288,7 +316,12 @@ def _gathering() -> list[Task]:
       draws=ids,
       terms="n / rows",
     ),
-    *family(
+  ]
+
+
+def _gathering() -> list[Task]:
+  return [
+    *_gather(
       1,
       "take_along_rows",
       "f32",
@@ -300,7 +333,7 @@ def _gathering() -> list[Task]:
       draws={"id": integers(0, "cols")},
       traffic="12 * rows * k",
     ),
-    *family(
+    *_gather(
       1,
       "permute_rows",
       "f16",
@@ -315,7 +348,7 @@ def _gathering() -> list[Task]:
       },
       draws={"to": lambda rng, shape, _: rng.permutation(shape[0])},
     ),
-    *family(
+    *_gather(
       1,
       "roll_rows",
       "f32",
@@ -327,7 +360,12 @@ def _gathering() -> list[Task]:
       sizes={**ROWS, "cols": (3, 33, 130, 67, 4096)},
       draws={"shift": integers(0, "cols")},
     ),
-    *family(
+  ]
+
+
+def _segments() -> list[Task]:
+  return [
+    *_gather(
       2,
       "segment_sum",
       "f32",
@@ -349,204 +387,7 @@ def _gathering() -> list[Task]:
         "segments": (3, 8, 16, 9, 1 << 12),
         "cols": (3, 17, 20, 21, 128),
       },
-      draws={
-        "start": lambda rng, shape, a: (
-          np.arange(shape[0]) * a["n"] // a["segments"]
-        ),
-        "stop": lambda rng, shape, a: (
-          1
-          + (np.arange(shape[0]) * a["n"] + rng.integers(0, a["n"] // 2, shape))
-          // a["segments"]
-        ),
-      },
+      draws={"start": _in_segments(0), "stop": _in_segments(1)},
       terms="n / segments",
-    ),
-  ]
-
-
-def _sorting() -> list[Task]:
-  sizes = {"rows": (2, 5, 17, 9, 2048), "cols": (9, 20, 65, 40, 1024)}
-
-  def family(name, dtypes, *text, **more):
-    """A row's values are distinct, so that there is one right order."""
-    more = {
-      "sizes": sizes,
-      "kinds": (),
-      "level": 1,
-      "draws": {"x": _spread},
-      **more,
-    }
-    return variants(
-      "sorting", more.pop("level"), name, dtypes, *text, tags=("order",), **more
-    )
-
-  rank = f"""
-const T* p = x + i / cols * cols;
-int rank = 0;
-{_LOOP} rank += in(p[c]) < in(x[i]);
-"""
-  return [
-    *family(
-      "sort_rows",
-      "f32",
-      "x[rows, cols] -> y[rows, cols]",
-      "y = jnp.sort(x, axis=-1)",
-      "rows * cols",
-      rank + "y[i / cols * cols + rank] = x[i];",
-    ),
-    *family(
-      "argsort_rows",
-      "f32",
-      "x[rows, cols] -> y:i32[rows, cols]",
-      "y = jnp.argsort(x, axis=-1).astype(jnp.int32)",
-      "rows * cols",
-      rank + "y[i / cols * cols + rank] = i % cols;",
-    ),
-    *family(
-      "sort_integers",
-      "i32",
-      "x[rows, cols] -> y[rows, cols]",
-      "y = jnp.sort(x, axis=-1)",
-      "rows * cols",
-      f"""
-      const int* p = x + i / cols * cols;
-      int rank = 0;
-      {_LOOP} rank += p[c] < x[i] || (p[c] == x[i] && c < i % cols);
-      y[i / cols * cols + rank] = x[i];
-      """,
-      draws={},
-    ),
-    *family(
-      "top_k",
-      "f32 bf16",
-      "x[rows, cols] -> y[rows, k], at:i32[rows, k]",
-      "y, at = lax.top_k(x, k)\nat = at.astype(jnp.int32)",
-      "rows * cols",
-      rank.replace("<", ">").replace("c > cols", "c < cols")
-      + """
-if (rank < k) {
-  y[i / cols * k + rank] = x[i];
-  at[i / cols * k + rank] = i % cols;
-}""",
-      sizes={**sizes, "k": (8, 8, 10, 8, 64)},
-    ),
-    *family(
-      "median_of_rows",
-      "f32",
-      "x[rows, cols] -> y[rows]",
-      "y = jnp.sort(x, axis=-1)[:, cols // 2]",
-      "rows",
-      f"""
-      const float* p = x + i * cols;
-      {_LOOP} {{
-        int rank = 0;
-        for (int e = 0; e < cols; ++e) rank += p[e] < p[c];
-        if (rank == cols / 2) y[i] = p[c];
-      }}
-      """,
-      sizes={"rows": (17, 20, 33, 25, 4096), "cols": (9, 20, 33, 40, 256)},
-      draws={"x": normal("1")},
-    ),
-    *family(
-      "search_sorted",
-      "f32",
-      "edges[cols], x[n] -> y:i32[n]",
-      "y = jnp.searchsorted(edges, x, side='right').astype(jnp.int32)",
-      "n",
-      """
-      int64_t from = 0, to = cols;
-      while (from < to) {
-        int64_t middle = (from + to) / 2;
-        if (edges[middle] <= x[i]) from = middle + 1; else to = middle;
-      }
-      y[i] = from;
-      """,
-      sizes={"cols": (5, 33, 100, 60, 4096), "n": (20, 100, 700, 300, 1 << 22)},
-      draws={
-        "edges": lambda rng, shape, _: np.sort(rng.standard_normal(shape))
-      },
-    ),
-    *family(
-      "top_p_mask",
-      "f32",
-      "x[rows, cols], p=0.7 -> y[rows, cols]",
-      """
-      order = jnp.argsort(-x, axis=-1)
-      s = jnp.take_along_axis(x, order, axis=-1)
-      before = jnp.cumsum(s, axis=-1) - s
-      keep = before < p * jnp.sum(x, axis=-1, keepdims=True)
-      keep = jnp.take_along_axis(keep, jnp.argsort(order, axis=-1), axis=-1)
-      y = jnp.where(keep, x, 0)
-      """,
-      "rows * cols",
-      f"""
-      const float* row = x + i / cols * cols;
-      float before = 0.0f, sum = 0.0f;
-      {_LOOP} {{
-        sum += row[c];
-        if (row[c] > x[i]) before += row[c];
-      }}
-      y[i] = before < p * sum ? x[i] : 0.0f;
-      """,
-      # Small whole numbers: sums are exact, and none meets the threshold.
-      draws={
-        "x": lambda rng, shape, a: (
-          _separate(rng, shape, a) * 8 + shape[-1] / 2 + 1
-        )
-      },
-      tolerance=(1e-6, 1e-6),
-      level=2,
-    ),
-  ]
-
-
-def _counting() -> list[Task]:
-  def family(level, name, dtypes, *text, **more):
-    """Of counts."""
-    return variants(
-      "histogram", level, name, dtypes, *text, tags=("atomics",), **more
-    )
-
-  sizes = {"n": (300, 1000, 5000, 2000, 1 << 18), "bins": (16, 20, 33, 24, 256)}
-  return [
-    *family(
-      1,
-      "histogram",
-      "i32",
-      "x[n] -> y[bins]",
-      "y = jnp.zeros(bins, jnp.int32).at[x].add(1)",
-      "bins",
-      "int s = 0;\nfor (int j = 0; j < n; ++j) s += x[j] == i;\ny[i] = s;",
-      sizes=sizes,
-      draws={"x": integers(0, "bins")},
-    ),
-    *family(
-      2,
-      "weighted_histogram",
-      "f32",
-      "x:i32[n], w[n] -> y[bins]",
-      "y = jnp.zeros(bins, w.dtype).at[x].add(w)",
-      "bins",
-      "float s = 0.0f;\n"
-      "for (int j = 0; j < n; ++j) s += x[j] == i ? w[j] : 0.0f;\ny[i] = s;",
-      sizes=sizes,
-      draws={"x": integers(0, "bins")},
-      kinds=(),
-      terms="n / bins",
-    ),
-    *family(
-      2,
-      "confusion_matrix",
-      "i32",
-      "x[n], z[n] -> y[bins, bins]",
-      "y = jnp.zeros((bins, bins), jnp.int32).at[x, z].add(1)",
-      "bins * bins",
-      """
-      int s = 0;
-      for (int j = 0; j < n; ++j) s += x[j] == i / bins && z[j] == i % bins;
-      y[i] = s;
-      """,
-      sizes={"n": (100, 1000, 3000, 2000, 1 << 16), "bins": (4, 7, 10, 8, 32)},
-      draws={"x": integers(0, "bins"), "z": integers(0, "bins")},
     ),
   ]

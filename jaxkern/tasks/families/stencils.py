@@ -1,23 +1,27 @@
 """Stencils, particles and transforms of scientific computing."""
 
-from jaxkern.tasks.define import normal
+from jaxkern.tasks.draws import normal
 from jaxkern.tasks.families import variants
 from jaxkern.tasks.task import Task
 
 
 def tasks() -> list[Task]:
   """All of the file."""
+  return [*_planes(), *_particles(), *_transforms()]
 
-  def family(level, name, dtypes, *text, **more):
-    """Of simulations."""
-    more = {"kinds": (), **more}
-    return variants(
-      "simulation", level, name, dtypes, *text, tags=("science",), **more
-    )
 
+def _family(level, name, dtypes, *text, **more):
+  """Of simulations."""
+  more = {"kinds": (), **more}
+  return variants(
+    "simulation", level, name, dtypes, *text, tags=("science",), **more
+  )
+
+
+def _planes() -> list[Task]:
   plane = {"h": (3, 9, 33, 20, 4096), "w": (5, 17, 47, 31, 4096)}
   return [
-    *family(
+    *_family(
       2,
       "heat_step",
       "f32",
@@ -37,7 +41,7 @@ def tasks() -> list[Task]:
       sizes=plane,
       terms="5",
     ),
-    *family(
+    *_family(
       2,
       "wave_step",
       "f32",
@@ -64,7 +68,12 @@ def tasks() -> list[Task]:
       },
       terms="8",
     ),
-    *family(
+  ]
+
+
+def _particles() -> list[Task]:
+  return [
+    *_family(
       3,
       "gravity",
       "f32",
@@ -91,7 +100,12 @@ def tasks() -> list[Task]:
       terms="n",
       draws={"m": lambda rng, shape, _: rng.uniform(0.5, 1.5, shape)},
     ),
-    *family(
+  ]
+
+
+def _transforms() -> list[Task]:
+  return [
+    *_family(
       2,
       "haar_step",
       "f32",
@@ -113,7 +127,7 @@ def tasks() -> list[Task]:
       },
       terms="2",
     ),
-    *family(
+    *_family(
       2,
       "cosine_transform",
       "f32",
@@ -135,7 +149,7 @@ def tasks() -> list[Task]:
       sizes={"rows": (2, 9, 33, 20, 8192), "n": (4, 16, 32, 20, 128)},
       terms="4 * n",
     ),
-    *family(
+    *_family(
       2,
       "radial_basis",
       "f32",

@@ -13,7 +13,7 @@ import pathlib
 
 import torch
 
-from jaxkern.tasks.torch_child import problem
+from jaxkern.tasks.torch_child import arrays, problem
 
 _WARM_UP = 3
 _FLUSH_BYTES = 256 << 20
@@ -26,8 +26,6 @@ def run(job: dict, directory: pathlib.Path) -> dict:
   (a list of files or values per variant), repetitions, compile ('' for eager,
   else a mode of torch.compile), build (a directory of built extensions), tf32.
   """
-  from jaxkern.tasks.torch_child import jobs
-
   if not torch.cuda.is_available():
     raise problem.Unfit("infra_error", "torch finds no GPU")
   torch.backends.cuda.matmul.allow_tf32 = job.get("tf32", False)
@@ -48,7 +46,10 @@ def run(job: dict, directory: pathlib.Path) -> dict:
       tensors = problem.outputs(model(*given))
       torch.cuda.synchronize()
       made.append(
-        [jobs.save(directory, f"out{v}.{k}", t) for k, t in enumerate(tensors)]
+        [
+          arrays.save(directory, f"out{v}.{k}", t)
+          for k, t in enumerate(tensors)
+        ]
       )
       del tensors
     times = _time(model, variants, job["repetitions"])
@@ -86,10 +87,8 @@ def _candidate(names: dict, text: str, directory: pathlib.Path) -> dict:
 
 
 def _load(files: list, directory: pathlib.Path) -> list:
-  from jaxkern.tasks.torch_child import jobs
-
   return [
-    entry["value"] if "value" in entry else jobs.load(entry, directory).cuda()
+    entry["value"] if "value" in entry else arrays.load(entry, directory).cuda()
     for entry in files
   ]
 

@@ -5,6 +5,7 @@ reference  inputs, expected outputs and tolerance
 apply      outputs for inputs and weights that are given
 trace      how a candidate's forward uses its extension
 gpu        a model run and timed on a GPU
+definition a flashinfer-bench definition's `run` on inputs that are given
 """
 
 import json
@@ -13,10 +14,10 @@ import math
 import pathlib
 import warnings
 
-import numpy as np
 import torch
 
-from jaxkern.tasks.torch_child import cost, gpu, problem, trace
+from jaxkern.tasks.torch_child import cost, definition, gpu, problem, trace
+from jaxkern.tasks.torch_child.arrays import load, save
 
 _EPS = 2.0**-23
 _STEP = 2.0**-26
@@ -35,6 +36,7 @@ def run(job: dict, directory: pathlib.Path) -> None:
     "apply": apply,
     "trace": trace.run,
     "gpu": gpu.run,
+    "definition": definition.run,
   }
   try:
     result = kinds[job["kind"]](job, directory)
@@ -93,7 +95,7 @@ def reference(job: dict, directory: pathlib.Path) -> dict:
       variants.append(_save_variant(directory, v, given, expected))
   arrays = {}
   for i, (name, tensor) in enumerate(weights.items()):
-    arrays[name] = _save(directory, f"w{i}", tensor)
+    arrays[name] = save(directory, f"w{i}", tensor)
   return {
     "status": "ok",
     "variants": variants,
@@ -126,17 +128,9 @@ def apply(job: dict, directory: pathlib.Path) -> dict:
   return {
     "status": "ok",
     "outputs": [
-      _save(directory, f"out0.{k}", tensor) for k, tensor in enumerate(made)
+      save(directory, f"out0.{k}", tensor) for k, tensor in enumerate(made)
     ],
   }
-
-
-def load(entry: dict, directory: pathlib.Path) -> torch.Tensor:
-  """An array as `save` wrote it."""
-  array = np.load(directory / entry["file"], allow_pickle=False)
-  if entry["dtype"] == "bfloat16":
-    return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-  return torch.from_numpy(array)
 
 
 def _plain_float32() -> None:
@@ -230,43 +224,13 @@ def _judged(exact, given: list, plain: list, terms: int):
 def _save_variant(directory, v: int, given: list, expected: list) -> dict:
   return {
     "inputs": [
-      _save(directory, f"in{v}.{i}", value)
+      save(directory, f"in{v}.{i}", value)
       if isinstance(value, torch.Tensor)
       else {"value": value}
       for i, value in enumerate(given)
     ],
     "outputs": [
-      _save(directory, f"out{v}.{k}", tensor)
+      save(directory, f"out{v}.{k}", tensor)
       for k, tensor in enumerate(expected)
     ],
   }
-
-
-def _save(directory: pathlib.Path, stem: str, tensor: torch.Tensor) -> dict:
-  """Writes the tensor as bundles hold it; its file, dtype and shape."""
-  dtype = str(tensor.dtype).removeprefix("torch.")
-  if dtype not in DTYPES:
-    raise problem.Unfit("unsupported", f"there are tensors of {dtype}")
-  tensor = tensor.detach().cpu().contiguous()
-  shape = list(tensor.shape)
-  if dtype == "bfloat16":
-    tensor = tensor.view(torch.int16)
-  array = tensor.numpy()
-  if dtype == "bfloat16":
-    array = array.view(np.uint16)
-  np.save(directory / f"{stem}.npy", array)
-  return {"file": f"{stem}.npy", "dtype": dtype, "shape": shape}
-
-
-DTYPES = (
-  "float32",
-  "float64",
-  "float16",
-  "bfloat16",
-  "int32",
-  "int64",
-  "int8",
-  "uint8",
-  "bool",
-)
-save = _save

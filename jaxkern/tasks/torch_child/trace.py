@@ -21,7 +21,7 @@ import torch
 from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils import cpp_extension
 
-from jaxkern.tasks.torch_child import constants, cxx, problem
+from jaxkern.tasks.torch_child import arrays, constants, cxx, problem
 from jaxkern.tasks.torch_child.problem import Unfit
 
 _INPUT_SEED = 1
@@ -376,12 +376,10 @@ def _follow(tracer: Tracer, model, given: list) -> list[str]:
 
 
 def _result(tracer: Tracer, returned: list[str], directory) -> dict:
-  from jaxkern.tasks.torch_child import jobs
-
   weights = {}
   for i, tensor in enumerate(tracer.constants):
     if f"w{i}" in tracer.used:
-      weights[f"w{i}"] = jobs.save(directory, f"c{i}", tensor)
+      weights[f"w{i}"] = arrays.save(directory, f"c{i}", tensor)
   order = [n for n in tracer.used if n[0] == "x"] + list(weights)
   return {
     "status": "ok",
