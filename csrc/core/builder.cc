@@ -24,6 +24,16 @@
 namespace jaxkern {
 namespace {
 
+constexpr size_t kMostOutputs = 16;  // jaxkern_torch/memory.h
+
+size_t CountOutputs(const Problem& problem) {
+  return static_cast<size_t>(
+      std::count_if(problem.arguments.begin(), problem.arguments.end(),
+                    [](const Argument& argument) {
+                      return argument.kind == Argument::Kind::kOutput;
+                    }));
+}
+
 using Clock = std::chrono::steady_clock;
 
 // Of each compiler process: a template bomb must not take the trainer's memory.
@@ -196,6 +206,14 @@ std::optional<Builder::Unit> Builder::PrepareCandidate(
     return std::nullopt;
   }
   if (candidate.form == "torch") {
+    if (const size_t outputs = CountOutputs(problem); outputs > kMostOutputs) {
+      build->status = Status::kUnsupported;
+      build->stage = "extract";
+      build->log = "not provided: torch's form for a problem of " +
+                   std::to_string(outputs) + " outputs; expected at most " +
+                   std::to_string(kMostOutputs) + "\n";
+      return std::nullopt;
+    }
     const TorchUnitText unit = MakeTorchUnit(candidate, problem);
     return Prepare(unit.source, unit.entry, unit.flags, build);
   }

@@ -46,19 +46,20 @@ std::optional<std::vector<PlacedText>> Strings(const PythonValue& value,
   return strings;
 }
 
-/// Writes placed texts one after the other, every line where it was.
+/// Writes placed texts one after the other, every line where it was. What the
+/// rules read (`text`) and what is compiled (`unit`) differ in `#line`s only;
+/// none of them may be what a backslash joins to the line before, where it
+/// would swallow what the rules see.
 class Composer {
  public:
   void Add(const PlacedText& placed) {
     if (!text_.empty() && text_.back() != '\n') Put('\n');
-    bool fresh = true;    // at the start of a line
-    bool joined = false;  // of one that a backslash joins to the last
+    if (IsJoined()) Put('\n');  // ends there what was open
+    bool fresh = true;          // at the start of a line
     for (size_t i = 0; i < placed.text.size(); ++i) {
-      if (fresh && !joined) MoveTo(placed.lines[i]);
-      const char c = placed.text[i];
-      fresh = c == '\n';
-      joined = fresh && i > 0 && placed.text[i - 1] == '\\';
-      Put(c);
+      if (fresh && !IsJoined()) MoveTo(placed.lines[i]);
+      fresh = placed.text[i] == '\n';
+      Put(placed.text[i]);
     }
   }
   const std::string& text() const { return text_; }
@@ -69,6 +70,13 @@ class Composer {
     text_ += c;
     unit_ += c;
     line_ += c == '\n';
+  }
+  /// Whether the last line ends in a backslash. Compilers forgive it blanks.
+  bool IsJoined() const {
+    const size_t last = text_.find_last_not_of(" \t\v\f\r\n");
+    return last != std::string::npos && text_[last] == '\\' &&
+           std::count(text_.begin() + static_cast<long>(last), text_.end(),
+                      '\n') == 1;
   }
   void MoveTo(int line) {
     if (line < line_) {

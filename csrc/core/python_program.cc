@@ -16,6 +16,9 @@ using Values = std::map<std::string, PythonValue>;
 // More than anybody writes, and few enough for the stack and for the clock.
 constexpr int kDeepest = 40;
 constexpr size_t kMostCalls = 8;
+// Characters and items of all values that a program's expressions come to: `a =
+// a + a` twenty times is a million of the first.
+constexpr size_t kMostWork = size_t{8} << 20;
 
 bool Is(const Tokens& tokens, size_t at, const char* text) {
   return at < tokens.size() && tokens[at].kind != Kind::kText &&
@@ -56,14 +59,25 @@ PythonValue Unsupported(const std::string& what, int line) {
   return value;
 }
 
-bool IsHarmlessMethod(const std::string& name) {
-  return name == "strip" || name == "lstrip" || name == "rstrip";
+/// A method's call that drops blanks, which is nothing to C++.
+bool IsHarmlessCall(const Tokens& tokens, size_t at) {
+  return Is(tokens, at, ".") &&
+         (Is(tokens, at + 1, "strip") || Is(tokens, at + 1, "lstrip") ||
+          Is(tokens, at + 1, "rstrip")) &&
+         Is(tokens, at + 2, "(") && Is(tokens, at + 3, ")");
+}
+
+size_t Size(const PythonValue& value) {
+  size_t size = 1 + value.text.text.size();
+  for (const PythonValue& item : value.items) size += Size(item);
+  return size;
 }
 
 class Evaluator {
  public:
-  Evaluator(const Tokens& tokens, const Values& values)
-      : tokens_(tokens), values_(values) {}
+  /// *work is what of kMostWork is left.
+  Evaluator(const Tokens& tokens, const Values& values, size_t* work)
+      : tokens_(tokens), values_(values), work_(work) {}
 
   /// The expression at *at, which is moved behind it.
   PythonValue Expression(size_t* at) {
@@ -72,7 +86,8 @@ class Evaluator {
     while (*at < end) {
       if (Is(tokens_, *at, "+")) {
         ++*at;
-        value = Sum(std::move(value), Term(at));
+        const int line = tokens_[*at - 1].line;
+        value = Sum(std::move(value), Term(at), line);
       } else {
         value = Unfollowed(std::move(value), *at);
         *at = end;
@@ -81,16 +96,27 @@ class Evaluator {
     return value;
   }
 
- private:
-  using ValueKind = PythonValue::Kind;
-
-  static PythonValue Sum(PythonValue a, PythonValue b) {
+  PythonValue Sum(PythonValue a, PythonValue b, int line) {
     if (a.kind == ValueKind::kUnsupported) return a;
     if (b.kind == ValueKind::kUnsupported) return b;
     if (a.kind != b.kind) return {};
     a.text.Add(b.text);
     a.items.insert(a.items.end(), b.items.begin(), b.items.end());
-    return a;
+    return Paid(std::move(a), line);
+  }
+
+ private:
+  using ValueKind = PythonValue::Kind;
+
+  /// The value, if there is work left for one of its size.
+  PythonValue Paid(PythonValue value, int line) {
+    const size_t size = Size(value);
+    if (size > *work_) {
+      *work_ = 0;
+      return Unsupported("more text than is followed", line);
+    }
+    *work_ -= size;
+    return value;
   }
 
   /// Something that is done to a value by what stands at `at`.
@@ -104,12 +130,7 @@ class Evaluator {
 
   PythonValue Term(size_t* at) {
     PythonValue value = Primary(at);
-    while (Is(tokens_, *at, ".") && *at + 2 < tokens_.size() &&
-           IsHarmlessMethod(tokens_[*at + 1].text) &&
-           Is(tokens_, *at + 2, "(")) {
-      *at += 2;
-      SkipBrackets(at);
-    }
+    while (IsHarmlessCall(tokens_, *at)) *at += 4;
     return value;
   }
 
@@ -156,7 +177,7 @@ class Evaluator {
       name += "." + tokens_[*at + 1].text;
       *at += 2;
     }
-    if (known()) return values_.at(name);
+    if (known()) return Paid(values_.at(name), tokens_[*at - 1].line);
     if (Is(tokens_, *at, "(")) {
       // Lines may begin further left: that is nothing to C++.
       if (name == "dedent" || name == "textwrap.dedent") return Bracketed(at);
@@ -200,6 +221,7 @@ class Evaluator {
 
   const Tokens& tokens_;
   const Values& values_;
+  size_t* work_;
   int depth_ = 0;  // of brackets
 };
 
@@ -221,7 +243,8 @@ std::string Target(const Tokens& tokens, size_t* at, bool* adds) {
   return name;
 }
 
-InlineCall ReadCall(const Tokens& tokens, size_t at, const Values& values) {
+InlineCall ReadCall(const Tokens& tokens, size_t at, const Values& values,
+                    size_t* work) {
   InlineCall call;
   call.line = tokens[at].line;
   PythonValue name;
@@ -242,7 +265,7 @@ InlineCall ReadCall(const Tokens& tokens, size_t at, const Values& values) {
       ++position;
     }
     const size_t start = at;
-    PythonValue value = Evaluator(tokens, values).Expression(&at);
+    PythonValue value = Evaluator(tokens, values, work).Expression(&at);
     if (place != nullptr) *place = std::move(value);
     if (Is(tokens, at, ",") || at == start) ++at;
   }
@@ -254,23 +277,23 @@ InlineCall ReadCall(const Tokens& tokens, size_t at, const Values& values) {
 PythonProgram::PythonProgram(const std::string& source)
     : tokens_(LexPython(source)) {
   Values values;
+  size_t work = kMostWork;
   bool statement = true;
   for (size_t i = 0; i < tokens_.size(); ++i) {
     size_t at = i;
     bool adds = false;
     const std::string name = statement ? Target(tokens_, &at, &adds) : "";
     if (!name.empty()) {
-      PythonValue value = Evaluator(tokens_, values).Expression(&at);
-      if (adds && values[name].kind == PythonValue::Kind::kText &&
-          value.kind == PythonValue::Kind::kText) {
-        values[name].text.Add(value.text);
-      } else {
-        values[name] = std::move(value);
+      Evaluator evaluator(tokens_, values, &work);
+      PythonValue value = evaluator.Expression(&at);
+      if (adds) {
+        value = evaluator.Sum(values[name], std::move(value), tokens_[i].line);
       }
+      values[name] = std::move(value);
     }
     if (calls_.size() < kMostCalls && Is(tokens_, i, "load_inline") &&
         Is(tokens_, i + 1, "(") && !(i > 0 && Is(tokens_, i - 1, "def"))) {
-      calls_.push_back(ReadCall(tokens_, i, values));
+      calls_.push_back(ReadCall(tokens_, i, values, &work));
     }
     statement = tokens_[i].kind == Kind::kNewline;
   }

@@ -34,25 +34,36 @@ size_t DeclarationStart(const Unit& unit, size_t at) {
   return at;
 }
 
-/// Whether only namespaces and extern "C" are around `at`.
-bool AtFileScope(const Unit& unit, size_t at) {
-  for (size_t block = unit.blocks()[at]; block != Unit::kNone;
-       block = unit.blocks()[block]) {
-    const auto head = unit.Head(block);
-    const auto has = [&](const char* word) {
-      return std::find(head.begin(), head.end(), word) != head.end();
-    };
-    if (!has("namespace") && !has("extern")) return false;
+/// Of each word, whether only namespaces and extern "C" are around it.
+std::vector<bool> AtFileScope(const Unit& unit) {
+  std::vector<bool> at_scope;
+  std::map<size_t, bool> inside;  // by block
+  for (const size_t block : unit.blocks()) {
+    const auto known = inside.find(block);
+    if (known != inside.end()) {
+      at_scope.push_back(known->second);
+      continue;
+    }
+    bool found = true;
+    if (block != Unit::kNone) {
+      const auto head = unit.Head(block);
+      const auto has = [&](const char* word) {
+        return std::find(head.begin(), head.end(), word) != head.end();
+      };
+      found = at_scope[block] && (has("namespace") || has("extern"));
+    }
+    at_scope.push_back(inside[block] = found);
   }
-  return true;
+  return at_scope;
 }
 
 std::vector<Function> Functions(const Unit& unit) {
   std::vector<Function> functions;
+  const std::vector<bool> at_scope = AtFileScope(unit);
   const auto& words = unit.words();
   for (size_t i = 1; i + 1 < words.size(); ++i) {
     if (words[i].directive || words[i].kind != Kind::kIdentifier ||
-        words[i + 1].text != "(" || !AtFileScope(unit, i)) {
+        words[i + 1].text != "(" || !at_scope[i]) {
       continue;
     }
     const size_t close = unit.Closing(i + 1);
@@ -216,26 +227,25 @@ std::vector<std::pair<std::string, std::string>> BoundFunctions(
 
 std::vector<std::string> TensorFunctions(const Unit& unit) {
   std::vector<std::string> found;
+  std::set<std::string> seen;
   for (const Function& f : Functions(unit)) {
     if (!f.defined || !Mentions(unit, f.start, f.close, {"Tensor"}) ||
         Mentions(unit, f.start, f.open,
                  {"static", "template", "__global__", "__device__", "="})) {
       continue;
     }
-    if (std::find(found.begin(), found.end(), f.name) == found.end()) {
-      found.push_back(f.name);
-    }
+    if (seen.insert(f.name).second) found.push_back(f.name);
   }
   if (found.size() < 2) return found;
   // One that another one calls is its helper.
+  const std::vector<bool> at_scope = AtFileScope(unit);
+  std::set<std::string> called;
+  for (size_t i = 0; i + 1 < unit.words().size(); ++i) {
+    if (!at_scope[i] && unit.Text(i + 1) == "(") called.insert(unit.Text(i));
+  }
   std::vector<std::string> outermost;
   for (const std::string& name : found) {
-    int calls = 0;
-    for (size_t i = 0; i + 1 < unit.words().size(); ++i) {
-      calls += unit.Text(i) == name && unit.Text(i + 1) == "(" &&
-               !AtFileScope(unit, i);
-    }
-    if (calls == 0) outermost.push_back(name);
+    if (called.count(name) == 0) outermost.push_back(name);
   }
   return outermost.empty() ? found : outermost;
 }

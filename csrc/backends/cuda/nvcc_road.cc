@@ -133,16 +133,18 @@ class SideBySide {
 
 std::optional<NvccSteps> NvccRoad::StepsOf(
     const std::vector<std::string>& command, const Workshop& workshop) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto known = known_.find(command);
-  if (known != known_.end()) return known->second;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto known = known_.find(command);
+    if (known != known_.end()) return known->second;
+  }
   std::vector<std::string> argv = command;
   argv.insert(argv.begin() + 1, {"--dryrun", "--keep"});
   const Ended ended = workshop.Run(argv, workshop.Directory());
-  if (ended.timed_out || ended.cancelled || ended.starved) return std::nullopt;
-  auto steps = ended.exit_code == 0
-                   ? ReadDryRun(ended.output, workshop.Directory())
-                   : std::nullopt;
+  // What went wrong here may go well the next time.
+  if (ended.exit_code != 0) return std::nullopt;
+  auto steps = ReadDryRun(ended.output, workshop.Directory());
+  const std::lock_guard<std::mutex> lock(mutex_);
   if (known_.size() >= kKnownCommands) known_.clear();
   return known_[command] = std::move(steps);
 }

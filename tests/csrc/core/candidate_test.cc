@@ -33,6 +33,84 @@ TEST(OtherTextsStayNative) {
   }
 }
 
+/// What is compiled, without the lines that say where it stood.
+std::string WithoutPlaces(const std::string& unit) {
+  std::string kept;
+  for (size_t at = 0; at < unit.size();) {
+    const size_t end = std::min(unit.find('\n', at), unit.size() - 1) + 1;
+    if (unit.compare(at, 6, "#line ") != 0) kept += unit.substr(at, end - at);
+    at = end;
+  }
+  return kept;
+}
+
+/// Whether a backslash joins the line at `at` to the one before.
+bool IsJoined(const std::string& unit, size_t at) {
+  if (at == 0) return false;
+  const size_t last = unit.find_last_not_of(" \t", at - 2);
+  return last != std::string::npos && unit[last] == '\\';
+}
+
+/// The compiler's comment would go on in "#line", the rules' in the include.
+TEST(NoLineOfPlacesIsJoinedToTheLast) {
+  for (const char* end : {"\\ ", "\\\t\n", "\\\n"}) {
+    for (const char* sources :
+         {"cpp_sources=late, cuda_sources=early", "cuda_sources=[late, early]",
+          "cuda_sources=late + early"}) {
+      const Candidate candidate = ReadCandidate(
+          Program("early = '''#include <sys/socket.h>\n" + std::string(kCuda) +
+                      "'''\nlate = r'''\n\n\nint n; // tail " + end + "'''",
+                  std::string(sources) + ", functions=['f']"));
+      CHECK_EQ(candidate.log, "");
+      CHECK_EQ(WithoutPlaces(candidate.unit), candidate.text);
+      size_t at = candidate.unit.find("#line");
+      for (; at != std::string::npos;
+           at = candidate.unit.find("#line", at + 1)) {
+        CHECK(!IsJoined(candidate.unit, at));
+      }
+    }
+  }
+}
+
+TEST(ProgramsThatGrowEndSomewhere) {
+  for (const char* more : {"a = a + a\n", "a += a\n", "b = [b, b]\n",
+                           "b = b + b\n", "a = a + a + a + a\n"}) {
+    std::string middle = "a = '" + std::string(100, 'x') + "'\nb = [a, a]\n";
+    for (int i = 0; i < 3000; ++i) middle += more;
+    const Candidate candidate =
+        ReadCandidate(Program(middle, "cuda_sources=[a] + b, functions=['f']"));
+    CHECK(candidate.status != Status::kOk);
+    CHECK(candidate.log.size() < 1000);
+  }
+}
+
+TEST(ListsGrowAndOnlyBlanksGo) {
+  const Candidate grown = ReadCandidate(
+      Program("parts = ['''#include <torch/extension.h>\n''']\n"
+              "parts += ['''torch::Tensor f(torch::Tensor x) { return x; }''']",
+              "cuda_sources=parts, functions=['f']"));
+  CHECK_EQ(grown.log, "");
+  CHECK_HAS(grown.text, "torch/extension.h");
+  const Candidate stripped =
+      ReadCandidate(Program("s = '''xx" + std::string(kCuda) + "'''.strip('x')",
+                            "cuda_sources=s, functions=['f']"));
+  CHECK(stripped.status == Status::kUnsupported);
+  CHECK_HAS(stripped.log, "a string changed by .strip()");
+}
+
+/// Minutes, where each of them looks at all others.
+TEST(LongUnitsAreReadOnce) {
+  std::string functions = "#include <torch/extension.h>\n";
+  std::string namespaces = functions;
+  for (int i = 0; i < 20000; ++i) {
+    functions += "torch::Tensor f" + std::to_string(i) +
+                 "(torch::Tensor x) { return x; }\n";
+    namespaces += "namespace a {\n";
+  }
+  CHECK(ReadCandidate(functions).status == Status::kUnsupported);
+  CHECK(ReadCandidate(namespaces).status == Status::kExtractError);
+}
+
 TEST(TheSourceIsFollowedToItsLiteral) {
   for (const std::string& program : {
            Program("s = '''" + std::string(kCuda) + "'''",

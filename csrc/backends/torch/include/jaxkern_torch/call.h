@@ -234,7 +234,8 @@ template <template <class> class Fits, class R, class... P>
 int Call(const char* name, R (*f)(P...), const Parameter* parameters,
          Argument* arguments, int count, cudaStream_t stream) {
   using S = Fits<R (*)(P...)>;
-  static_assert(sizeof(S) > 0 && S::kCount < kMostParameters);
+  static_assert(sizeof(S) > 0 && S::kCount < kMostParameters,
+                "not provided: a function of 64 parameters or more");
   if (!plan.made) {
     const auto kinds = S::All();
     MakePlan(kinds.at, parameters, S::kCount, arguments, count);
