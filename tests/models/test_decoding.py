@@ -1,0 +1,165 @@
+"""Turns with a cache against the same tokens read at once."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxkern.models import autoregressive, decoding
+from jaxkern.models.transformer import Transformer, fuse
+
+END = (1, 4)
+VOCAB, NEW = 13, 12
+SIZES = dict(
+  vocab_size=VOCAB,
+  width=16,
+  layers=2,
+  heads=4,
+  kv_heads=2,
+  head_width=4,
+  hidden=24,
+)
+FAMILIES = {
+  "plain": {},
+  "qk_norm": {"qk_norm": True, "tied": False},
+  "bias": {"qkv_bias": True},
+}
+
+
+@functools.cache
+def made(family="plain"):
+  """A decoder with parameters whose norms and biases matter, too."""
+  model = Transformer(**SIZES, **FAMILIES[family])
+  params = model.init(
+    jax.random.key(0), jnp.zeros((1, 2), jnp.int32), method="initialise"
+  )
+  leaves, tree = jax.tree.flatten(params)
+  keys = jax.random.split(jax.random.key(1), len(leaves))
+  leaves = [
+    2 * x + jax.random.normal(k, x.shape) / 4
+    for x, k in zip(leaves, keys, strict=True)
+  ]
+  return model, jax.tree.unflatten(tree, leaves)
+
+
+def drawn_keys(rows, seed=0):
+  return jax.random.split(jax.random.key(seed), rows)
+
+
+def talk(model, **options):
+  options = {"max_new_tokens": NEW, "end_id": END, "pad_id": 0} | options
+  return autoregressive.conversation(model, **options)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_fused_matrices_say_the_same(family):
+  model, params = made(family)
+  tokens = jax.random.randint(jax.random.key(2), (3, 7), 0, VOCAB)
+  positions = jnp.broadcast_to(jnp.arange(7)[None], (3, 7))
+  expected, _ = model.apply(params, tokens, positions)
+  fused, fused_params = fuse(model, params)
+  got, _ = fused.apply(fused_params, tokens, positions)
+  np.testing.assert_allclose(got, expected, atol=2e-5)
+  count = lambda p: sum(x.size for x in jax.tree.leaves(p))  # noqa: E731
+  grown = (4 + 2) * 4 - 2 * 4  # Scales of q and k, a row for every head.
+  grown *= 2 if model.qk_norm else 0
+  assert count(fused_params) == count(params) + grown
+
+
+def test_fused_matrices_have_the_dtype_of_activations_and_norms_keep_theirs():
+  model, params = made("qk_norm")
+  _, fused = fuse(model.clone(dtype=jnp.bfloat16), params)
+  for path, leaf in jax.tree_util.tree_leaves_with_path(fused):
+    norm = path[-1].key == "scale"
+    assert leaf.dtype == (jnp.float32 if norm else jnp.bfloat16)
+
+
+def padded(rows, length, pad_left=True):
+  tokens = np.zeros((len(rows), length), np.int32)
+  mask = np.zeros((len(rows), length), np.float32)
+  for b, row in enumerate(rows):
+    at = slice(length - len(row), None) if pad_left else slice(len(row))
+    tokens[b, at], mask[b, at] = row, 1
+  return tokens, mask
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_turns_equal_reading_all_at_once(family):
+  model, params = made(family)
+  chat = talk(model)
+  first = [[2, 3, 5], [7], [8, 9, 10, 11, 12]]
+  second = [[6, 6], [], [5, 7, 9]]
+  state = chat.read(params, *padded(first, 6))
+  state, drawn = chat.write(params, state, drawn_keys(3), 1.5)
+  said = [
+    [*a, *np.asarray(t[m > 0])]
+    for a, t, m in zip(first, drawn.tokens, drawn.mask, strict=True)
+  ]
+  again = chat.read(params, *padded(said, 20, pad_left=False))
+  np.testing.assert_allclose(state.hidden, again.hidden, atol=1e-4)
+  np.testing.assert_array_equal(state.lengths, again.lengths)
+
+  state = chat.read_on(params, state, *padded(second, 4))
+  whole = [a + b for a, b in zip(said, second, strict=True)]
+  again = chat.read(params, *padded(whole, 24))
+  np.testing.assert_allclose(state.hidden, again.hidden, atol=1e-4)
+  _, one = chat.write(params, state, drawn_keys(3, 5), 1.0)
+  _, other = chat.write(params, again, drawn_keys(3, 5), 1.0)
+  np.testing.assert_array_equal(one.tokens, other.tokens)
+  np.testing.assert_allclose(one.log_probs, other.log_probs, atol=1e-4)
+
+
+def test_a_row_that_reads_nothing_writes_on():
+  model, params = made()
+  chat = talk(model, max_new_tokens=4, end_id=())
+  state = chat.read(params, *padded([[2, 3]], 2))
+  state, one = chat.write(params, state, drawn_keys(1), 0.0)
+  state = chat.read_on(params, state, *padded([[]], 3))
+  _, two = chat.write(params, state, drawn_keys(1), 0.0)
+  longer = talk(model, max_new_tokens=8, end_id=())
+  _, whole = longer.write(
+    params, longer.read(params, *padded([[2, 3]], 2)), drawn_keys(1), 0.0
+  )
+  np.testing.assert_array_equal(
+    np.concatenate([one.tokens, two.tokens], axis=1), whole.tokens
+  )
+
+
+def test_any_of_several_end_tokens_ends_a_row():
+  model, params = made()
+  chat = talk(model)
+  rows = [[2, 3]] * 64
+  state = chat.read(params, *padded(rows, 2))
+  _, drawn = chat.write(params, state, drawn_keys(64), 3.0)
+  lengths = np.asarray(drawn.mask).sum(axis=1).astype(int)
+  last = {int(row[n - 1]) for row, n in zip(drawn.tokens, lengths) if n < NEW}  # noqa: B905
+  assert last == set(END)
+  for row, n in zip(np.asarray(drawn.tokens), lengths, strict=True):
+    assert not set(row[: n - 1]) & set(END)
+    assert (row[n:] == 0).all()
+
+
+@pytest.mark.parametrize("new", [1, 63, 64, 130, 256, 1000])
+def test_caches_grow_in_few_stages_that_hold_all_steps(new):
+  stages = decoding.stages(new)
+  assert len(stages) <= 4
+  assert stages == sorted(set(stages))
+  assert all(stop % decoding._STRIDE == 0 for stop in stages)
+  assert new <= stages[-1] < new + decoding._STRIDE
+
+
+def test_stages_do_not_change_what_is_written():
+  model, params = made()
+  new = 150
+  chat = talk(model, max_new_tokens=new, end_id=())
+  prompts = padded([[2, 3], [5]], 3)
+  state, drawn = chat.write(
+    params, chat.read(params, *prompts), drawn_keys(2), 1.0
+  )
+  assert len(decoding.stages(new)) == 2
+  assert state.lengths.tolist() == [2 + new, 1 + new]
+  policy = autoregressive._around(model, new, (), 0, None, None)
+  got = policy.log_probs(params, *prompts, drawn.tokens, drawn.mask, (), 1.0)
+  np.testing.assert_allclose(got, drawn.log_probs, atol=2e-4)
