@@ -1,0 +1,129 @@
+"""How fast policies write and learn, beside the floor and beside transformers.
+
+Each part runs in a process of its own, so that no two share a GPU's memory:
+
+  bandwidth       bytes per second of a copy, read and written
+  autoregressive  tokens per second of a whole call: prompts read, all new tokens
+                  drawn at temperature 1, none of which ends a row
+  training        tokens per second of a whole update, and the share of the
+                  device's peak that its model's operations are
+  transformers    what the second part does, by `generate` with a static cache,
+                  compiled, random weights of the same shape; needs torch and
+                  transformers
+
+The floor of a step is the bytes of weights and filled cache over the bandwidth.
+What a part has measured is kept when its time is over.
+
+  python benchmarks/policies_decode.py --shape=1.7B --batches=1,16,64,256
+  python benchmarks/policies_decode.py --shape=tiny --new=8   # no GPU
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import policies_parts
+import record
+
+PARTS = ("bandwidth", "autoregressive", "training", "transformers")
+_HERE = pathlib.Path(__file__).parent
+
+
+def measured(part: str, arguments: argparse.Namespace, seconds: float) -> dict:
+  """What a part's process prints, a line of JSON per sample."""
+  script = "transformers" if part == "transformers" else "parts"
+  command = [
+    sys.executable,
+    str(_HERE / f"policies_{script}.py"),
+    f"--part={part}",
+    *(f"--{k}={v}" for k, v in vars(arguments).items() if k not in _OURS),
+  ]
+  # Of the GPU's memory; an update of 1.7B wants more than the usual 75 %.
+  environment = {"XLA_PYTHON_CLIENT_MEM_FRACTION": "0.92", **os.environ}
+  began = time.monotonic()
+  process = subprocess.Popen(
+    command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+  )
+  try:
+    out, err = process.communicate(timeout=seconds)
+    failure = err.decode()[-2000:] if process.returncode else None
+  except subprocess.TimeoutExpired:
+    process.kill()
+    out, _ = process.communicate()
+    failure = f"ended after {seconds:.0f} s"
+  lines = [x for x in out.decode().splitlines() if x.startswith("{")]
+  found = {
+    "samples": [json.loads(line) for line in lines],
+    "seconds": time.monotonic() - began,
+    "failure": failure,
+  }
+  for sample in found["samples"]:
+    print(part, sample, flush=True)
+  if failure:
+    print(part, failure, file=sys.stderr, flush=True)
+  return found
+
+
+def summary(parts: dict, arguments: argparse.Namespace) -> list[dict]:
+  """Tokens per second by batch, beside the floor's and the rival's."""
+  best: dict[tuple[str, int], float] = {}
+  for part, found in parts.items():
+    for sample in found["samples"]:
+      if "tokens" in sample and "batch" in sample:
+        key = part, sample["batch"]
+        rate = max(sample["tokens"] / s for s in sample["seconds"])
+        best[key] = max(best.get(key, 0.0), rate)
+  copies = parts.get("bandwidth", {}).get("samples") or [{}]
+  bandwidth = copies[0].get("bytes_per_s")
+  rows = []
+  for (part, batch), rate in sorted(best.items()):
+    row = {"part": part, "batch": batch, "tokens_per_s": rate}
+    if bandwidth:
+      floor = batch * bandwidth / policies_parts.step_bytes(
+        arguments.shape, batch, arguments.prompt, arguments.new
+      )
+      row |= {"floor_tokens_per_s": floor, "share_of_floor": rate / floor}
+    if rival := best.get(("transformers", batch)):
+      row["times_transformers"] = rate / rival
+    rows.append(row)
+  return rows
+
+
+_OURS = ("parts", "out", "seconds")
+
+
+def main() -> None:
+  """Writes the record."""
+  parser = argparse.ArgumentParser(
+    description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+  )
+  parser.add_argument("--parts", default=",".join(PARTS))
+  parser.add_argument("--out", help="default: benchmarks/results/")
+  parser.add_argument("--seconds", type=float, default=240, help="in all")
+  policies_parts.add_arguments(parser)
+  arguments = parser.parse_args()
+  end = time.monotonic() + arguments.seconds
+  out = arguments.out or (
+    f"benchmarks/results/policies_decode_{arguments.shape}.json"
+  )
+  parts: dict[str, dict] = {}
+  for part in arguments.parts.split(","):
+    if part not in PARTS:
+      parser.error(f"--parts: expected some of {','.join(PARTS)}, got {part}")
+    parts[part] = measured(part, arguments, max(1.0, end - time.monotonic()))
+    rows = summary(parts, arguments)
+    # After each, so that nothing is lost if somebody ends this.
+    record.write(
+      out,
+      {**record.environment(), **vars(arguments), "summary": rows, **parts},
+    )
+  for row in rows:
+    print({k: round(v, 3) if k != "part" else v for k, v in row.items()})
+
+
+if __name__ == "__main__":
+  main()

@@ -1,0 +1,210 @@
+"""What `policies_decode.py` runs in processes of their own; prints JSON."""
+
+import argparse
+import importlib.metadata
+import json
+import time
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxkern.learning import update as updates
+from jaxkern.learning.batch import Batch
+from jaxkern.models import autoregressive, plan
+from jaxkern.models.architecture import Architecture
+
+# layers, width, hidden, heads, kv_heads, head width, vocabulary: Qwen3's, the
+# first for machines without a GPU.
+SHAPES = {
+  "tiny": (2, 64, 96, 4, 2, 16, 512),
+  "0.6B": (28, 1024, 3072, 16, 8, 128, 151936),
+  "1.7B": (28, 2048, 6144, 16, 8, 128, 151936),
+  "4B": (36, 2560, 9728, 32, 8, 128, 151936),
+}
+
+
+def architecture(shape: str) -> Architecture:
+  """Qwen3 in a shape, its head tied."""
+  layers, width, hidden, heads, kv_heads, head_width, vocabulary = SHAPES[shape]
+  return Architecture(
+    family="qwen3",
+    vocab_size=vocabulary,
+    width=width,
+    layers=layers,
+    heads=heads,
+    kv_heads=kv_heads,
+    head_width=head_width,
+    hidden=hidden,
+    rope_base=1e6,
+    rope_scaling=None,
+    norm_epsilon=1e-6,
+    qk_norm=True,
+    qkv_bias=False,
+    tied=True,
+    max_positions=32768,
+  )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+  """What all parts know."""
+  parser.add_argument("--shape", choices=SHAPES, default="1.7B")
+  parser.add_argument("--batches", default="1,16,64,256")
+  parser.add_argument("--prompt", type=int, default=64, help="tokens")
+  parser.add_argument("--new", type=int, default=256, help="tokens")
+  parser.add_argument("--repeats", type=int, default=3)
+  parser.add_argument("--rows", type=int, default=8, help="of an update")
+  parser.add_argument("--length", type=int, default=2048, help="of its rows")
+  parser.add_argument("--remat", type=int, default=0, help="in an update")
+  parser.add_argument("--peak", type=float, default=989e12, help="operations/s")
+
+
+def step_bytes(shape: str, batch: int, prompt: int, new: int) -> float:
+  """What a step reads at least, in bfloat16, on average over all steps."""
+  a = architecture(shape)
+  filled = prompt + new / 2
+  cache = 2 * a.layers * a.kv_heads * a.head_width * filled
+  return 2 * (plan.parameters(a) + batch * cache)
+
+
+def timed(repeats: int, call: Callable[[int], object]) -> tuple[float, list]:
+  """Seconds of a first call, and of more."""
+  seconds = []
+  for i in range(repeats + 1):
+    began = time.monotonic()
+    jax.block_until_ready(call(i))
+    seconds.append(time.monotonic() - began)
+  return seconds[0], seconds[1:]
+
+
+def say(**sample: object) -> None:
+  """A sample, at once."""
+  print(json.dumps(sample), flush=True)
+
+
+def bandwidth(arguments: argparse.Namespace) -> None:
+  """Copies a buffer much larger than caches."""
+  size = 1 << 31 if jax.default_backend() == "gpu" else 1 << 26
+  source = jnp.zeros(size // 4, jnp.float32)
+  copy = jax.jit(lambda x, y: x + y)
+  calls = 20
+  _, seconds = timed(
+    max(5, arguments.repeats),
+    lambda _: [copy(source, float(i)) for i in range(calls)][-1],
+  )
+  say(
+    bytes_per_s=2 * size * calls / min(seconds),
+    seconds=seconds,
+    device=jax.devices()[0].device_kind,
+  )
+
+
+def random_params(policy, dtype):
+  """Parameters of a policy, in a dtype."""
+  cast = lambda key: jax.tree.map(  # noqa: E731
+    lambda x: x.astype(dtype), policy.init(key)
+  )
+  return jax.jit(cast)(jax.random.key(0))
+
+
+def sampling(arguments: argparse.Namespace) -> None:
+  """Whole calls of `sample`."""
+  policy = autoregressive.from_architecture(
+    architecture(arguments.shape),
+    max_new_tokens=arguments.new,
+    end_id=(),
+    pad_id=0,
+    dtype=jnp.bfloat16,
+  )
+  params = random_params(policy, jnp.bfloat16)
+  vocabulary = SHAPES[arguments.shape][-1]
+  for batch in map(int, arguments.batches.split(",")):
+    prompts = jax.random.randint(
+      jax.random.key(1), (batch, arguments.prompt), 0, vocabulary
+    )
+    mask = jnp.ones(prompts.shape, jnp.float32)
+
+    def draw(i, prompts=prompts, mask=mask):
+      """A call with a key of its own."""
+      drawn = policy.sample(params, jax.random.key(i), prompts, mask, 1.0)
+      return drawn.tokens
+
+    first, seconds = timed(arguments.repeats, draw)
+    say(
+      batch=batch,
+      tokens=batch * arguments.new,
+      seconds=seconds,
+      first_s=first,
+      peak_bytes=(jax.devices()[0].memory_stats() or {}).get(
+        "peak_bytes_in_use"
+      ),
+    )
+
+
+def training(arguments: argparse.Namespace) -> None:
+  """Whole updates of parameters in float32, on one device."""
+  shape = architecture(arguments.shape)
+  policy = autoregressive.from_architecture(
+    shape,
+    max_new_tokens=1,
+    end_id=(),
+    pad_id=0,
+    remat=bool(arguments.remat),
+    dtype=jnp.bfloat16,
+  )
+  optimizer = updates.make_optimizer(1e-6, clip_norm=1.0)
+  update = updates.make_update(policy, optimizer, updates.imitate)
+  rows, length = arguments.rows, arguments.length
+  prompt = length // 8
+  ids = np.random.default_rng(0).integers(
+    0, shape.vocab_size, (1, rows, length), np.int32
+  )
+  ones = np.ones(ids.shape, np.float32)
+  batch = Batch(
+    ids[..., :prompt], ones[..., :prompt], ids[..., prompt:], ones[..., prompt:]
+  )
+  state = updates.init_state(policy.init(jax.random.key(0)), optimizer)
+  # As `updates.replicate` places it, but not by way of the host.
+  mesh = jax.sharding.Mesh(jax.local_devices(), ("devices",))
+  place = jax.NamedSharding(mesh, jax.P("devices"))
+  state = jax.tree.map(lambda x: jax.device_put(x[None], place), state)
+
+  def step(_):
+    """An update; the state it is given is used up."""
+    nonlocal state
+    state, metrics = update(state, batch)
+    return metrics
+
+  first, seconds = timed(arguments.repeats, step)
+  operations = plan.training_operations(shape, rows, length)
+  say(
+    rows=rows,
+    length=length,
+    remat=arguments.remat,
+    tokens=rows * length,
+    seconds=seconds,
+    first_s=first,
+    tokens_per_s=rows * length / min(seconds),
+    operations=operations,
+    utilisation=operations / min(seconds) / arguments.peak,
+    peak_bytes=(jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use"),
+    jax=importlib.metadata.version("jax"),
+  )
+
+
+def main() -> None:
+  """Runs one part."""
+  parser = argparse.ArgumentParser()
+  parser.add_argument("--part", required=True)
+  add_arguments(parser)
+  arguments = parser.parse_args()
+  {
+    "bandwidth": bandwidth,
+    "autoregressive": sampling,
+    "training": training,
+  }[arguments.part](arguments)
+
+
+if __name__ == "__main__":
+  main()
