@@ -3,7 +3,7 @@
 Each part runs in a process of its own, so that no two share a GPU's memory:
 
   bandwidth       bytes per second of a copy, read and written
-  autoregressive  tokens per second of a whole call: prompts read, all new tokens
+  autoregressive  tokens per second of a whole call: prompts read, new tokens
                   drawn at temperature 1, none of which ends a row
   training        tokens per second of a whole update, and the share of the
                   device's peak that its model's operations are
@@ -70,24 +70,29 @@ def measured(part: str, arguments: argparse.Namespace, seconds: float) -> dict:
 
 def summary(parts: dict, arguments: argparse.Namespace) -> list[dict]:
   """Tokens per second by batch, beside the floor's and the rival's."""
-  best: dict[tuple[str, int], float] = {}
+  best: dict[tuple[str, str, int], float] = {}
   for part, found in parts.items():
     for sample in found["samples"]:
       if "tokens" in sample and "batch" in sample:
-        key = part, sample["batch"]
+        key = part, sample.get("attention", ""), sample["batch"]
         rate = max(sample["tokens"] / s for s in sample["seconds"])
         best[key] = max(best.get(key, 0.0), rate)
   copies = parts.get("bandwidth", {}).get("samples") or [{}]
   bandwidth = copies[0].get("bytes_per_s")
   rows = []
-  for (part, batch), rate in sorted(best.items()):
-    row = {"part": part, "batch": batch, "tokens_per_s": rate}
+  for (part, attention, batch), rate in sorted(best.items()):
+    row = {"part": part, "attention": attention, "batch": batch}
+    row["tokens_per_s"] = rate
     if bandwidth:
-      floor = batch * bandwidth / policies_parts.step_bytes(
-        arguments.shape, batch, arguments.prompt, arguments.new
+      floor = (
+        batch
+        * bandwidth
+        / policies_parts.step_bytes(
+          arguments.shape, batch, arguments.prompt, arguments.new
+        )
       )
       row |= {"floor_tokens_per_s": floor, "share_of_floor": rate / floor}
-    if rival := best.get(("transformers", batch)):
+    if rival := best.get(("transformers", "", batch)):
       row["times_transformers"] = rate / rival
     rows.append(row)
   return rows
@@ -122,7 +127,7 @@ def main() -> None:
       {**record.environment(), **vars(arguments), "summary": rows, **parts},
     )
   for row in rows:
-    print({k: round(v, 3) if k != "part" else v for k, v in row.items()})
+    print({k: round(v, 3) if type(v) is float else v for k, v in row.items()})
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 """What `policies_decode.py` runs in processes of their own; prints JSON."""
 
 import argparse
+import functools
 import importlib.metadata
 import json
 import time
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,8 +14,9 @@ import numpy as np
 
 from jaxkern.learning import update as updates
 from jaxkern.learning.batch import Batch
-from jaxkern.models import autoregressive, plan
+from jaxkern.models import autoregressive, plan, transformer
 from jaxkern.models.architecture import Architecture
+from jaxkern.models.policy import Policy
 
 # layers, width, hidden, heads, kv_heads, head width, vocabulary: Qwen3's, the
 # first for machines without a GPU.
@@ -51,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
   """What all parts know."""
   parser.add_argument("--shape", choices=SHAPES, default="1.7B")
   parser.add_argument("--batches", default="1,16,64,256")
+  parser.add_argument("--attention", default="auto,fused", help="of sampling")
   parser.add_argument("--prompt", type=int, default=64, help="tokens")
   parser.add_argument("--new", type=int, default=256, help="tokens")
   parser.add_argument("--repeats", type=int, default=3)
@@ -100,46 +104,62 @@ def bandwidth(arguments: argparse.Namespace) -> None:
   )
 
 
-def random_params(policy, dtype):
-  """Parameters of a policy, in a dtype."""
-  cast = lambda key: jax.tree.map(  # noqa: E731
-    lambda x: x.astype(dtype), policy.init(key)
-  )
-  return jax.jit(cast)(jax.random.key(0))
+@functools.cache
+def random_params(shape: str) -> Any:
+  """Parameters in bfloat16."""
+
+  def made(key):
+    """As they are before training."""
+    model = transformer.build(architecture(shape))
+    tokens = jnp.zeros((1, 2), jnp.int32)
+    params = model.init(key, tokens, method="initialise")
+    return jax.tree.map(lambda x: x.astype(jnp.bfloat16), params)
+
+  return jax.jit(made)(jax.random.key(0))
 
 
 def sampling(arguments: argparse.Namespace) -> None:
   """Whole calls of `sample`."""
-  policy = autoregressive.from_architecture(
-    architecture(arguments.shape),
-    max_new_tokens=arguments.new,
-    end_id=(),
-    pad_id=0,
-    dtype=jnp.bfloat16,
-  )
-  params = random_params(policy, jnp.bfloat16)
-  vocabulary = SHAPES[arguments.shape][-1]
   for batch in map(int, arguments.batches.split(",")):
-    prompts = jax.random.randint(
-      jax.random.key(1), (batch, arguments.prompt), 0, vocabulary
-    )
-    mask = jnp.ones(prompts.shape, jnp.float32)
+    for attention in arguments.attention.split(","):
+      if attention == "fused" and jax.default_backend() != "gpu":
+        continue
+      policy = autoregressive.from_architecture(
+        architecture(arguments.shape),
+        max_new_tokens=arguments.new,
+        end_id=(),
+        pad_id=0,
+        attention=attention,
+        dtype=jnp.bfloat16,
+      )
+      say(attention=attention, **drawn(policy, batch, arguments))
 
-    def draw(i, prompts=prompts, mask=mask):
-      """A call with a key of its own."""
-      drawn = policy.sample(params, jax.random.key(i), prompts, mask, 1.0)
-      return drawn.tokens
 
-    first, seconds = timed(arguments.repeats, draw)
-    say(
-      batch=batch,
-      tokens=batch * arguments.new,
-      seconds=seconds,
-      first_s=first,
-      peak_bytes=(jax.devices()[0].memory_stats() or {}).get(
-        "peak_bytes_in_use"
-      ),
-    )
+def drawn(policy: Policy, batch: int, arguments: argparse.Namespace) -> dict:
+  """Seconds of calls that draw a batch."""
+  params = random_params(arguments.shape)
+  vocabulary = SHAPES[arguments.shape][-1]
+  prompts = jax.random.randint(
+    jax.random.key(1), (batch, arguments.prompt), 0, vocabulary
+  )
+  mask = jnp.ones(prompts.shape, jnp.float32)
+  first, seconds = timed(
+    arguments.repeats,
+    lambda i: policy.sample(params, jax.random.key(i), prompts, mask, 1.0),
+  )
+  return {
+    "batch": batch,
+    "tokens": batch * arguments.new,
+    "seconds": seconds,
+    "first_s": first,
+    "peak_bytes": peak_bytes(),
+  }
+
+
+def peak_bytes() -> int | None:
+  """The most of the device's memory that was in use."""
+  stats = jax.local_devices()[0].memory_stats() or {}
+  return stats.get("peak_bytes_in_use")
 
 
 def training(arguments: argparse.Namespace) -> None:
@@ -188,7 +208,7 @@ def training(arguments: argparse.Namespace) -> None:
     tokens_per_s=rows * length / min(seconds),
     operations=operations,
     utilisation=operations / min(seconds) / arguments.peak,
-    peak_bytes=(jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use"),
+    peak_bytes=peak_bytes(),
     jax=importlib.metadata.version("jax"),
   )
 

@@ -1,4 +1,4 @@
-"""The rival of `policies_decode.py`: `generate` of transformers; prints JSON."""
+"""The rival of `policies_decode.py`: transformers' `generate`; prints JSON."""
 
 import argparse
 import importlib.metadata

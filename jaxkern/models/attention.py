@@ -12,7 +12,10 @@ import jax.numpy as jnp
 
 _HIDDEN = -1e30  # Finite: a row that sees nothing gets a mean, not NaN.
 
-Kind = Literal["auto", "xla", "cudnn"]
+# What attention is done by: "fused" is for NVIDIA GPUs and 16 bits, where no
+# scores are in memory: cuDNN for what is causal, a kernel of ours for a few
+# tokens over a cache. "auto" is cuDNN where it can be, "xla" elsewhere.
+Kind = Literal["auto", "xla", "fused"]
 
 
 class Cache(NamedTuple):
@@ -38,7 +41,7 @@ def attend(
   Args:
     queries: [B, L, H, D]; query head h reads key head h // G.
     cache: K heads, S slots.
-    visible: bool [B, L, S].
+    visible: bool [B, L, S], or [B, 1, S] if all tokens see the same.
 
   Returns:
     [B, L, H, D].
@@ -69,13 +72,16 @@ def causal(
   Args:
     queries: [B, L, H, D]; query head h reads key head h // G.
     keys, values: [B, L, K, D].
-    kind: "cudnn" keeps no scores in memory, on NVIDIA GPUs and in 16 bits;
-      "auto" is that where it can be, "xla" elsewhere.
+    kind: see `Kind`.
 
   Returns:
     [B, L, H, D].
   """
-  if resolve(kind, queries.dtype, queries.shape[-1]) == "cudnn":
+  if kind == "fused" or (
+    kind == "auto"
+    and jax.default_backend() == "gpu"
+    and suits_cudnn(queries.dtype, queries.shape[-1])
+  ):
     return jax.nn.dot_product_attention(
       queries, keys, values, is_causal=True, implementation="cudnn"
     )
@@ -84,12 +90,9 @@ def causal(
   return attend(queries, stored(keys, values), before)
 
 
-def resolve(kind: Kind, dtype: Any, depth: int) -> Literal["xla", "cudnn"]:
-  """What `causal` does for a kind."""
-  if kind != "auto":
-    return kind
-  fits = jnp.dtype(dtype).itemsize == 2 and depth % 8 == 0 and depth <= 128
-  return "cudnn" if fits and jax.default_backend() == "gpu" else "xla"
+def suits_cudnn(dtype: Any, depth: int) -> bool:
+  """Whether cuDNN has attention for this dtype and D."""
+  return jnp.dtype(dtype).itemsize == 2 and depth % 8 == 0 and depth <= 128
 
 
 def stored(keys: chex.Array, values: chex.Array) -> Cache:

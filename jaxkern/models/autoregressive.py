@@ -49,7 +49,7 @@ def autoregressive(
     end_id: the token that ends a completion, or several that do.
     pad_id: fills a completion after its end.
     remat: trade time for memory in the gradient of `log_probs`.
-    attention: see `attention.causal`.
+    attention: see `attention.Kind`.
     dtype: of activations and caches.
     top_k, top_p: see `choose`.
 

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 
 from jaxkern.models.attention import Cache, with_room
 from jaxkern.models.choose import choose
+from jaxkern.models.decode_attention import BLOCK
 from jaxkern.models.policy import Sampled
 from jaxkern.models.transformer import Transformer
 
@@ -132,6 +133,9 @@ def write(
   """
   rows, slots = state.real.shape
   ends = jnp.array(end_ids, jnp.int32)
+  limits = stages(max_new_tokens)
+  if model.attention == "fused":  # Reads what is filled, however much is empty.
+    limits = [-(-(slots + limits[-1]) // BLOCK) * BLOCK - slots]
 
   def step(t, carry):
     """Chooses token t and feeds it to the model."""
@@ -150,6 +154,7 @@ def write(
       real[:, None],
       state.caches,
       slots + t,
+      jnp.where(alive, slots + t + 1, 0),
     )
     hidden = jnp.where(alive[:, None], states[:, 0], state.hidden)
     ended = jnp.any(token[:, None] == ends[None], axis=1)
@@ -165,11 +170,11 @@ def write(
     )
     return t + _STRIDE, *rest
 
-  blank = jnp.zeros((stages(max_new_tokens)[-1], rows), jnp.float32)
+  blank = jnp.zeros((limits[-1], rows), jnp.float32)
   drawn = Sampled(blank.astype(jnp.int32) + pad_id, blank, blank, ())
   carry = (0, jnp.ones(rows, bool), state, drawn)
   start = 0
-  for stop in stages(max_new_tokens):
+  for stop in limits:
     t, alive, state, drawn = carry
     carry = (t, alive, _lengthened(state, stop - start), drawn)
     carry = jax.lax.while_loop(

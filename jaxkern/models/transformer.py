@@ -18,6 +18,7 @@ from flax import linen as nn
 from jaxkern.models import rope
 from jaxkern.models.architecture import Architecture
 from jaxkern.models.attention import Cache, Kind, attend, causal, stored, write
+from jaxkern.models.decode_attention import decode, fits
 
 
 def rotate(
@@ -99,7 +100,7 @@ class Transformer(nn.Module):
     qkv_bias: queries, keys and values have biases.
     tied: whether the logits reuse the embedding table.
     remat: recompute each block in the backward pass instead of storing it.
-    attention: of what is causal; see `attention.causal`.
+    attention: what it is done by; see `attention.Kind`.
     fused: parameters are those of `fuse`.
     dtype: of activations. Norms, softmax and logits are float32; parameters
       are made in float32 and used in whatever dtype they come.
@@ -167,6 +168,7 @@ class Transformer(nn.Module):
     visible: chex.Array | None = None,
     caches: tuple[Cache, ...] | None = None,
     slot: chex.Array | int = 0,
+    filled: chex.Array | None = None,
   ) -> tuple[chex.Array, tuple[Cache, ...]]:
     """One pass over L tokens.
 
@@ -175,10 +177,12 @@ class Transformer(nn.Module):
       positions: int32 [B, L].
       visible: bool [B, L, S]; [b, l, s] whether token l sees slot s. Without
         caches, slots are the tokens of this call (S = L), and None lets each
-        see itself and those before.
+        see itself and those before. [B, 1, S] if all of them see the same.
       caches: one per layer, S slots each. The keys and values of this call are
         written at slot, slot + 1, ... before attending.
       slot: int32 scalar.
+      filled: int32 [B], with visible [B, 1, S]: nothing from there on is
+        visible, which saves the fused kernel reading it.
 
     Returns:
       Normalised hidden states [B, L, W], and one cache per layer.
@@ -190,7 +194,7 @@ class Transformer(nn.Module):
     new = []
     for i, block in enumerate(self.blocks):
       cache = caches[i] if caches else None
-      x, cache = block(x, positions, visible, cache, slot)
+      x, cache = block(x, positions, visible, cache, slot, filled)
       new.append(cache)
     return self.norm(x), tuple(new)
 
@@ -264,6 +268,7 @@ class Block(nn.Module):
     visible: chex.Array | None,
     cache: Cache | None,
     slot: chex.Array | int,
+    filled: chex.Array | None,
   ) -> tuple[chex.Array, Cache]:
     """See `Transformer.__call__`; x is [B, L, W]."""
     # Each of the 2 * layers branches adds to the residual stream; scaled down,
@@ -279,6 +284,8 @@ class Block(nn.Module):
       new = write(cache, new, slot)
     if visible is None:
       mixed = causal(queries, keys, values, self.attention)
+    elif filled is not None and self._has_kernel(queries):
+      mixed = decode(queries, new, visible, filled)
     else:
       mixed = attend(queries, new, visible)
     mixed = mixed.reshape(*x.shape[:2], -1)
@@ -287,6 +294,9 @@ class Block(nn.Module):
     gate, up = self._gate_and_up(self._norm("mlp_norm")(x))
     down = self._dense(self.width, "down", out_scale)
     return x + down(nn.silu(gate) * up), new
+
+  def _has_kernel(self, queries: chex.Array) -> bool:
+    return self.attention == "fused" and fits(queries, self.kv_heads)
 
   def _gate_and_up(self, x: chex.Array) -> list[chex.Array]:
     if self.fused:

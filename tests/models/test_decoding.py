@@ -7,7 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxkern.models import autoregressive, decoding
+from jaxkern.models import (
+  autoregressive,
+  decode_attention,
+  decoding,
+  transformer,
+)
 from jaxkern.models.transformer import Transformer, fuse
 
 END = (1, 4)
@@ -163,3 +168,56 @@ def test_stages_do_not_change_what_is_written():
   policy = autoregressive._around(model, new, (), 0, None, None)
   got = policy.log_probs(params, *prompts, drawn.tokens, drawn.mask, (), 1.0)
   np.testing.assert_allclose(got, drawn.log_probs, atol=2e-4)
+
+
+def test_the_fused_kernel_writes_the_same(monkeypatch):
+  """Interpreted, as there is none of it on a CPU."""
+  monkeypatch.setattr(
+    transformer,
+    "decode",
+    functools.partial(
+      decode_attention.decode, interpret=jax.default_backend() != "gpu"
+    ),
+  )
+  model = Transformer(**SIZES | {"head_width": 16})
+  params = model.init(
+    jax.random.key(0), jnp.zeros((1, 2), jnp.int32), method="initialise"
+  )
+  chat = talk(model)
+  state = chat.read(params, *padded([[2, 3, 5], [7], [8, 9, 10]], 4))
+  _, expected = chat.write(params, state, drawn_keys(3), 1.0)
+  fused = talk(model.clone(attention="fused"))
+  grown, got = fused.write(params, state, drawn_keys(3), 1.0)
+  assert grown.real.shape[1] == decode_attention.BLOCK
+  np.testing.assert_array_equal(got.tokens, expected.tokens)
+  np.testing.assert_allclose(got.log_probs, expected.log_probs, atol=2e-3)
+
+
+def scored(attention, tokens=None):
+  """Draws, or scores tokens: log-probabilities and their mean's gradient."""
+  sizes = SIZES | {"head_width": 64, "width": 128, "vocab_size": 96}
+  model = Transformer(**sizes, attention=attention, dtype=jnp.bfloat16)
+  params = model.init(
+    jax.random.key(0), jnp.zeros((1, 2), jnp.int32), method="initialise"
+  )
+  policy = autoregressive._around(model, 80, (), 0, None, None)
+  prompts = padded([[2, 3, 5] * 7, [7], [8, 9, 10]], 32)
+  if tokens is None:
+    return policy.sample(params, jax.random.key(1), *prompts, 1.0)
+  score = lambda p: policy.log_probs(  # noqa: E731
+    p, *prompts, tokens, np.ones(tokens.shape), (), 1.0
+  )
+  return score(params), jax.grad(lambda p: jnp.mean(score(p)))(params)
+
+
+@pytest.mark.skipif(jax.default_backend() != "gpu", reason="needs a GPU")
+def test_on_a_gpu_fused_attention_is_near_plain():
+  drawn = scored("fused")
+  fused, its_gradient = scored("fused", drawn.tokens)
+  plain, gradient = scored("xla", drawn.tokens)
+  np.testing.assert_allclose(fused, drawn.log_probs, atol=0.1)
+  np.testing.assert_allclose(fused, plain, atol=0.1)
+  for one, other in zip(
+    *map(jax.tree.leaves, (gradient, its_gradient)), strict=True
+  ):
+    np.testing.assert_allclose(one, other, atol=0.1 * np.abs(one).max() + 1e-6)

@@ -1,0 +1,39 @@
+"""The benchmark of policies runs where there is no GPU, and says what it is."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).parent.parent
+
+
+def test_it_measures_a_tiny_shape(tmp_path):
+  out = tmp_path / "record.json"
+  command = [
+    sys.executable,
+    str(ROOT / "benchmarks" / "policies_decode.py"),
+    "--parts=bandwidth,autoregressive,training",
+    "--shape=tiny",
+    "--batches=1,3",
+    "--prompt=8",
+    "--new=8",
+    "--repeats=2",
+    "--rows=2",
+    "--length=32",
+    f"--out={out}",
+  ]
+  # Of one device: pmap would want a row of the batch for each.
+  environment = {k: v for k, v in os.environ.items() if k != "XLA_FLAGS"}
+  subprocess.run(command, check=True, env=environment, capture_output=True)
+  record = json.loads(out.read_text())
+  assert record["command"] and record["versions"]["jax"]
+  assert [row["batch"] for row in record["summary"]] == [1, 3]
+  for row in record["summary"]:
+    assert row["share_of_floor"] > 0
+    assert row["tokens_per_s"] > 0
+  [training] = record["training"]["samples"]
+  assert training["tokens"] == 64
+  assert 0 < training["utilisation"] < 1
+  assert all(part["failure"] is None for part in (record["training"],))
