@@ -7,6 +7,7 @@ Each part runs in a process of its own, so that no two share a GPU's memory:
                   drawn at temperature 1, none of which ends a row
   training        tokens per second of a whole update, and the share of the
                   device's peak that its model's operations are
+  profile         kernels on which a GPU spends such a call
   transformers    what the second part does, by `generate` with a static cache,
                   compiled, random weights of the same shape; needs torch and
                   transformers
@@ -29,7 +30,7 @@ import time
 import policies_parts
 import record
 
-PARTS = ("bandwidth", "autoregressive", "training", "transformers")
+PARTS = ("bandwidth", "autoregressive", "training", "transformers", "profile")
 _HERE = pathlib.Path(__file__).parent
 
 
@@ -106,7 +107,7 @@ def main() -> None:
   parser = argparse.ArgumentParser(
     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
   )
-  parser.add_argument("--parts", default=",".join(PARTS))
+  parser.add_argument("--parts", default=",".join(PARTS[:-1]))
   parser.add_argument("--out", help="default: benchmarks/results/")
   parser.add_argument("--seconds", type=float, default=240, help="in all")
   policies_parts.add_arguments(parser)

@@ -4,8 +4,10 @@ import argparse
 import functools
 import importlib.metadata
 import json
+import pathlib
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -16,7 +18,6 @@ from jaxkern.learning import update as updates
 from jaxkern.learning.batch import Batch
 from jaxkern.models import autoregressive, plan, transformer
 from jaxkern.models.architecture import Architecture
-from jaxkern.models.policy import Policy
 
 # layers, width, hidden, heads, kv_heads, head width, vocabulary: Qwen3's, the
 # first for machines without a GPU.
@@ -118,9 +119,17 @@ def random_params(shape: str) -> Any:
   return jax.jit(made)(jax.random.key(0))
 
 
-def sampling(arguments: argparse.Namespace) -> None:
-  """Whole calls of `sample`."""
+def callers(arguments: argparse.Namespace) -> Iterator[tuple[dict, Callable]]:
+  """For every batch and kind of attention: what it is, and what draws it."""
+  params = random_params(arguments.shape)
   for batch in map(int, arguments.batches.split(",")):
+    prompts = jax.random.randint(
+      jax.random.key(1),
+      (batch, arguments.prompt),
+      0,
+      SHAPES[arguments.shape][-1],
+    )
+    mask = jnp.ones(prompts.shape, jnp.float32)
     for attention in arguments.attention.split(","):
       if attention == "fused" and jax.default_backend() != "gpu":
         continue
@@ -132,28 +141,56 @@ def sampling(arguments: argparse.Namespace) -> None:
         attention=attention,
         dtype=jnp.bfloat16,
       )
-      say(attention=attention, **drawn(policy, batch, arguments))
+      rest = prompts, mask, 1.0
+      yield (
+        {"attention": attention, "batch": batch},
+        lambda i, policy=policy, rest=rest: policy.sample(
+          params, jax.random.key(i), *rest
+        ),
+      )
 
 
-def drawn(policy: Policy, batch: int, arguments: argparse.Namespace) -> dict:
-  """Seconds of calls that draw a batch."""
-  params = random_params(arguments.shape)
-  vocabulary = SHAPES[arguments.shape][-1]
-  prompts = jax.random.randint(
-    jax.random.key(1), (batch, arguments.prompt), 0, vocabulary
-  )
-  mask = jnp.ones(prompts.shape, jnp.float32)
-  first, seconds = timed(
-    arguments.repeats,
-    lambda i: policy.sample(params, jax.random.key(i), prompts, mask, 1.0),
-  )
-  return {
-    "batch": batch,
-    "tokens": batch * arguments.new,
-    "seconds": seconds,
-    "first_s": first,
-    "peak_bytes": peak_bytes(),
-  }
+def sampling(arguments: argparse.Namespace) -> None:
+  """Whole calls of `sample`."""
+  for what, draw in callers(arguments):
+    first, seconds = timed(arguments.repeats, draw)
+    say(
+      **what,
+      tokens=what["batch"] * arguments.new,
+      seconds=seconds,
+      first_s=first,
+      peak_bytes=peak_bytes(),
+    )
+
+
+def profile(arguments: argparse.Namespace) -> None:
+  """On what a GPU spends a call of `sample`: its longest kernels, in all."""
+  for what, draw in callers(arguments):
+    jax.block_until_ready(draw(0))
+    with tempfile.TemporaryDirectory() as directory:
+      began = time.monotonic()
+      with jax.profiler.trace(directory):
+        jax.block_until_ready(draw(1))
+      seconds = time.monotonic() - began
+      [path] = pathlib.Path(directory).rglob("*.xplane.pb")
+      kernels = busiest(jax.profiler.ProfileData.from_file(str(path)))
+    say(**what, steps=arguments.new, profiled_s=seconds, kernels=kernels)
+
+
+def busiest(data: jax.profiler.ProfileData) -> list[tuple[str, int, float]]:
+  """Names of kernels, how many there were and their seconds together."""
+  total: dict[str, list] = {}
+  for plane in data.planes:
+    if "GPU" not in plane.name:
+      continue
+    for line in plane.lines:
+      if "Stream" in line.name:
+        for event in line.events:
+          entry = total.setdefault(event.name, [0, 0.0])
+          entry[0] += 1
+          entry[1] += event.duration_ns / 1e9
+  longest = sorted(total.items(), key=lambda item: -item[1][1])[:40]
+  return [(name, *entry) for name, entry in longest]
 
 
 def peak_bytes() -> int | None:
@@ -222,6 +259,7 @@ def main() -> None:
   {
     "bandwidth": bandwidth,
     "autoregressive": sampling,
+    "profile": profile,
     "training": training,
   }[arguments.part](arguments)
 

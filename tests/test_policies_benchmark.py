@@ -14,7 +14,7 @@ def test_it_measures_a_tiny_shape(tmp_path):
   command = [
     sys.executable,
     str(ROOT / "benchmarks" / "policies_decode.py"),
-    "--parts=bandwidth,autoregressive,training",
+    "--parts=bandwidth,autoregressive,training,profile",
     "--shape=tiny",
     "--batches=1,3",
     "--prompt=8",
@@ -36,4 +36,5 @@ def test_it_measures_a_tiny_shape(tmp_path):
   [training] = record["training"]["samples"]
   assert training["tokens"] == 64
   assert 0 < training["utilisation"] < 1
-  assert all(part["failure"] is None for part in (record["training"],))
+  assert [s["kernels"] for s in record["profile"]["samples"]] == [[], []]
+  assert not record["training"]["failure"]
