@@ -5,6 +5,8 @@ Each part runs in a process of its own, so that no two share a GPU's memory:
   bandwidth       bytes per second of a copy, read and written
   autoregressive  tokens per second of a whole call: prompts read, new tokens
                   drawn at temperature 1, none of which ends a row
+  block_diffusion the same by a denoiser of blocks of 4, in 4, 2 and 1 steps
+                  each; another pass keeps what was written
   training        tokens per second of a whole update, and the share of the
                   device's peak that its model's operations are
   profile         kernels on which a GPU spends such a call
@@ -30,7 +32,14 @@ import time
 import policies_parts
 import record
 
-PARTS = ("bandwidth", "autoregressive", "training", "transformers", "profile")
+PARTS = (
+  "bandwidth",
+  "autoregressive",
+  "block_diffusion",
+  "training",
+  "transformers",
+  "profile",
+)
 _HERE = pathlib.Path(__file__).parent
 
 
@@ -75,14 +84,15 @@ def summary(parts: dict, arguments: argparse.Namespace) -> list[dict]:
   for part, found in parts.items():
     for sample in found["samples"]:
       if "tokens" in sample and "batch" in sample:
-        key = part, sample.get("attention", ""), sample["batch"]
+        kind = sample.get("kind", part)
+        key = kind, sample.get("attention", ""), sample["batch"]
         rate = max(sample["tokens"] / s for s in sample["seconds"])
         best[key] = max(best.get(key, 0.0), rate)
   copies = parts.get("bandwidth", {}).get("samples") or [{}]
   bandwidth = copies[0].get("bytes_per_s")
   rows = []
-  for (part, attention, batch), rate in sorted(best.items()):
-    row = {"part": part, "attention": attention, "batch": batch}
+  for (kind, attention, batch), rate in sorted(best.items()):
+    row = {"kind": kind, "attention": attention, "batch": batch}
     row["tokens_per_s"] = rate
     if bandwidth:
       floor = (

@@ -3,6 +3,7 @@
 import argparse
 import functools
 import importlib.metadata
+import itertools
 import json
 import pathlib
 import tempfile
@@ -16,8 +17,9 @@ import numpy as np
 
 from jaxkern.learning import update as updates
 from jaxkern.learning.batch import Batch
-from jaxkern.models import autoregressive, plan, transformer
+from jaxkern.models import autoregressive, block_diffusion, plan, transformer
 from jaxkern.models.architecture import Architecture
+from jaxkern.models.policy import Policy
 
 # layers, width, hidden, heads, kv_heads, head width, vocabulary: Qwen3's, the
 # first for machines without a GPU.
@@ -119,21 +121,23 @@ def random_params(shape: str) -> Any:
   return jax.jit(made)(jax.random.key(0))
 
 
-def callers(arguments: argparse.Namespace) -> Iterator[tuple[dict, Callable]]:
-  """For every batch and kind of attention: what it is, and what draws it."""
+def callers(
+  arguments: argparse.Namespace, **kinds: Callable[..., Policy]
+) -> Iterator[tuple[dict, Callable]]:
+  """For every batch, kind of policy and of attention: what draws it."""
   params = random_params(arguments.shape)
+  vocabulary = SHAPES[arguments.shape][-1]
   for batch in map(int, arguments.batches.split(",")):
     prompts = jax.random.randint(
-      jax.random.key(1),
-      (batch, arguments.prompt),
-      0,
-      SHAPES[arguments.shape][-1],
+      jax.random.key(1), (batch, arguments.prompt), 0, vocabulary
     )
-    mask = jnp.ones(prompts.shape, jnp.float32)
-    for attention in arguments.attention.split(","):
+    rest = prompts, jnp.ones(prompts.shape, jnp.float32), 1.0
+    for name, attention in itertools.product(
+      kinds, arguments.attention.split(",")
+    ):
       if attention == "fused" and jax.default_backend() != "gpu":
         continue
-      policy = autoregressive.from_architecture(
+      policy = kinds[name](
         architecture(arguments.shape),
         max_new_tokens=arguments.new,
         end_id=(),
@@ -141,18 +145,17 @@ def callers(arguments: argparse.Namespace) -> Iterator[tuple[dict, Callable]]:
         attention=attention,
         dtype=jnp.bfloat16,
       )
-      rest = prompts, mask, 1.0
       yield (
-        {"attention": attention, "batch": batch},
+        {"kind": name, "attention": attention, "batch": batch},
         lambda i, policy=policy, rest=rest: policy.sample(
           params, jax.random.key(i), *rest
         ),
       )
 
 
-def sampling(arguments: argparse.Namespace) -> None:
+def measured(arguments: argparse.Namespace, **kinds: Callable) -> None:
   """Whole calls of `sample`."""
-  for what, draw in callers(arguments):
+  for what, draw in callers(arguments, **kinds):
     first, seconds = timed(arguments.repeats, draw)
     say(
       **what,
@@ -163,9 +166,32 @@ def sampling(arguments: argparse.Namespace) -> None:
     )
 
 
+def sampling(arguments: argparse.Namespace) -> None:
+  """A token at a time."""
+  measured(arguments, autoregressive=autoregressive.from_architecture)
+
+
+def diffusion(arguments: argparse.Namespace) -> None:
+  """Blocks of 4 in as many steps as they have tokens, in 2 and in 1."""
+  mask_id = SHAPES[arguments.shape][-1] - 1
+  measured(
+    arguments,
+    **{
+      f"blocks of 4, {steps} steps": functools.partial(
+        block_diffusion.from_architecture,
+        mask_id=mask_id,
+        steps=steps,
+        threshold=None,
+      )
+      for steps in (4, 2, 1)
+    },
+  )
+
+
 def profile(arguments: argparse.Namespace) -> None:
   """On what a GPU spends a call of `sample`: its longest kernels, in all."""
-  for what, draw in callers(arguments):
+  kind = autoregressive.from_architecture
+  for what, draw in callers(arguments, autoregressive=kind):
     jax.block_until_ready(draw(0))
     with tempfile.TemporaryDirectory() as directory:
       began = time.monotonic()
@@ -259,6 +285,7 @@ def main() -> None:
   {
     "bandwidth": bandwidth,
     "autoregressive": sampling,
+    "block_diffusion": diffusion,
     "profile": profile,
     "training": training,
   }[arguments.part](arguments)

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxkern.models import decoding
-from jaxkern.models.architecture import Architecture
+from jaxkern.models.architecture import Architecture, of_sizes
 from jaxkern.models.attention import Kind
 from jaxkern.models.choose import log_prob, tempered
 from jaxkern.models.policy import Policy
@@ -27,55 +27,33 @@ def autoregressive(
   heads: int,
   kv_heads: int,
   hidden: int,
-  max_new_tokens: int,
-  end_id: int | Sequence[int],
-  pad_id: int,
   rope_base: float = 1e4,
   tied: bool = True,
-  remat: bool = False,
-  attention: Kind = "auto",
-  dtype: Any = jnp.float32,
-  top_k: int | None = None,
-  top_p: float | None = None,
+  **options: Any,
 ) -> Policy:
-  """A decoder-only transformer as a Policy; see `Transformer` for its sizes.
-
-  Its functions are jitted. `sample` compiles once per shape of prompts, so
-  callers pad prompts to a few lengths. At temperature 0 it takes the likeliest
-  token; then, and in `log_probs`, log-probabilities are those at temperature 1.
+  """A small decoder of one's own sizes as a Policy; see `from_architecture`.
 
   Args:
-    max_new_tokens: T of `sample`; `log_probs` takes any T.
-    end_id: the token that ends a completion, or several that do.
-    pad_id: fills a completion after its end.
-    remat: trade time for memory in the gradient of `log_probs`.
-    attention: see `attention.Kind`.
-    dtype: of activations and caches.
-    top_k, top_p: see `choose`.
+    vocab_size, width, layers, heads, kv_heads, hidden, rope_base, tied: see
+      `Transformer`.
+    options: those of `from_architecture`.
 
   Raises:
     ValueError: sizes that do not fit each other.
   """
-  if width % heads or heads % kv_heads or (width // heads) % 2:
-    raise ValueError(
-      "width, heads, kv_heads: expected an even width / heads and heads a "
-      f"multiple of kv_heads, got {width}, {heads}, {kv_heads}"
-    )
-  model = Transformer(
-    vocab_size=vocab_size,
-    width=width,
-    layers=layers,
-    heads=heads,
-    kv_heads=kv_heads,
-    head_width=width // heads,
-    hidden=hidden,
-    rope_base=rope_base,
-    tied=tied,
-    remat=remat,
-    attention=attention,
-    dtype=dtype,
+  return from_architecture(
+    of_sizes(
+      vocab_size=vocab_size,
+      width=width,
+      layers=layers,
+      heads=heads,
+      kv_heads=kv_heads,
+      hidden=hidden,
+      rope_base=rope_base,
+      tied=tied,
+    ),
+    **options,
   )
-  return _around(model, max_new_tokens, end_id, pad_id, top_k, top_p)
 
 
 def from_architecture(
@@ -90,14 +68,31 @@ def from_architecture(
   top_k: int | None = None,
   top_p: float | None = None,
 ) -> Policy:
-  """The same for a checkpoint's architecture; its parameters are `init`'s kind.
+  """A decoder-only transformer as a Policy.
+
+  Its functions are jitted. `sample` compiles once per shape of prompts, so
+  callers pad prompts to a few lengths. At temperature 0 it takes the likeliest
+  token; then, and in `log_probs`, log-probabilities are those at temperature 1.
 
   Args:
-    architecture: see `architecture.from_config`.
-    others: see `autoregressive`.
+    architecture: e.g. a checkpoint's, whose parameters are `init`'s kind.
+    max_new_tokens: T of `sample`; `log_probs` takes any T.
+    end_id: the token that ends a completion, or several that do.
+    pad_id: fills a completion after its end.
+    remat: trade time for memory in the gradient of `log_probs`.
+    attention: see `attention.Kind`.
+    dtype: of activations and caches.
+    top_k, top_p: see `choose`.
   """
   model = build(architecture, remat=remat, attention=attention, dtype=dtype)
-  return _around(model, max_new_tokens, end_id, pad_id, top_k, top_p)
+  return around(
+    model,
+    max_new_tokens=max_new_tokens,
+    end_ids=decoding.as_ends(end_id),
+    pad_id=pad_id,
+    top_k=top_k,
+    top_p=top_p,
+  )
 
 
 class Conversation(NamedTuple):
@@ -128,7 +123,7 @@ def conversation(
     end_id: the token that ends a completion, or several that do.
     options: max_new_tokens, pad_id, top_k, top_p of `decoding.write`.
   """
-  ends = _ends(end_id)
+  ends = decoding.as_ends(end_id)
 
   def write(params, state, keys, temperature):
     """See `decoding.write`."""
@@ -145,24 +140,10 @@ def conversation(
   )
 
 
-def _around(
-  model: Transformer,
-  max_new_tokens: int,
-  end_id: int | Sequence[int],
-  pad_id: int,
-  top_k: int | None,
-  top_p: float | None,
-) -> Policy:
-  """The policy that writes with a decoder."""
-  options = {
-    "max_new_tokens": max_new_tokens,
-    "end_ids": _ends(end_id),
-    "pad_id": pad_id,
-    "top_k": top_k,
-    "top_p": top_p,
-  }
+def around(model: Transformer, **options: Any) -> Policy:
+  """The policy that writes with a decoder, by options of `decoding.write`."""
   return Policy(
-    init=jax.jit(functools.partial(_init, model)),
+    init=jax.jit(functools.partial(init, model)),
     sample=jax.jit(
       functools.partial(_sample, model, options), static_argnames="samples"
     ),
@@ -170,11 +151,8 @@ def _around(
   )
 
 
-def _ends(end_id):
-  return (end_id,) if isinstance(end_id, int) else tuple(map(int, end_id))
-
-
-def _init(model, key):
+def init(model: Transformer, key: chex.PRNGKey) -> Any:
+  """Parameters of a decoder."""
   return model.init(key, jnp.zeros((1, 2), jnp.int32), method="initialise")
 
 

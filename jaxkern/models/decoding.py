@@ -7,6 +7,7 @@ Reading more and writing more continue it without computing anything again.
 Fixed letters: B rows, S slots, P prompt tokens, T new tokens, W width.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import chex
@@ -44,6 +45,11 @@ class State(NamedTuple):
   def lengths(self) -> chex.Array:
     """int32 [B]: tokens so far, the position of the next."""
     return jnp.sum(self.real, axis=1)
+
+
+def as_ends(end_id: int | Sequence[int]) -> tuple[int, ...]:
+  """One end token or several, as a tuple."""
+  return (end_id,) if isinstance(end_id, int) else tuple(map(int, end_id))
 
 
 def to_front(

@@ -165,7 +165,9 @@ def test_stages_do_not_change_what_is_written():
   )
   assert len(decoding.stages(new)) == 2
   assert state.lengths.tolist() == [2 + new, 1 + new]
-  policy = autoregressive._around(model, new, (), 0, None, None)
+  policy = autoregressive.around(
+    model, max_new_tokens=new, end_ids=(), pad_id=0
+  )
   got = policy.log_probs(params, *prompts, drawn.tokens, drawn.mask, (), 1.0)
   np.testing.assert_allclose(got, drawn.log_probs, atol=2e-4)
 
@@ -200,7 +202,7 @@ def scored(attention, tokens=None):
   params = model.init(
     jax.random.key(0), jnp.zeros((1, 2), jnp.int32), method="initialise"
   )
-  policy = autoregressive._around(model, 80, (), 0, None, None)
+  policy = autoregressive.around(model, max_new_tokens=80, end_ids=(), pad_id=0)
   prompts = padded([[2, 3, 5] * 7, [7], [8, 9, 10]], 32)
   if tokens is None:
     return policy.sample(params, jax.random.key(1), *prompts, 1.0)
