@@ -18,6 +18,8 @@ from jaxkern.models.choose import log_prob, tempered
 from jaxkern.models.policy import Policy
 from jaxkern.models.transformer import Transformer, build, fuse
 
+_PIECE = 256  # Tokens of a row whose logits are there at once, with remat.
+
 
 def autoregressive(
   *,
@@ -79,7 +81,8 @@ def from_architecture(
     max_new_tokens: T of `sample`; `log_probs` takes any T.
     end_id: the token that ends a completion, or several that do.
     pad_id: fills a completion after its end.
-    remat: trade time for memory in the gradient of `log_probs`.
+    remat: trade time for memory in the gradient of `log_probs`, of blocks and
+      of logits.
     attention: see `attention.Kind`.
     dtype: of activations and caches.
     top_k, top_p: see `choose`.
@@ -194,5 +197,33 @@ def _log_probs(
   before = jnp.cumsum(real, axis=1)[:, prompts.shape[1] :] - 2
   before = jnp.maximum(before, 0)[:, :, None]
   states = jnp.take_along_axis(states, before, axis=1)
-  logits = tempered(model.apply(params, states, method="logits"), temperature)
-  return jnp.where(mask > 0, log_prob(logits, tokens), 0)
+  found = _scored(model, params, states, tokens, temperature)
+  return jnp.where(mask > 0, found, 0)
+
+
+def _scored(model, params, states, tokens, temperature):
+  """Log-probabilities [B, T] of tokens that states [B, T, W] predict.
+
+  With `remat` a piece at a time, as logits of all tokens and their gradient
+  would be larger than all else.
+  """
+
+  def score(piece):
+    """The same of some tokens."""
+    states, tokens = piece
+    logits = model.apply(params, states, method="logits")
+    return log_prob(tempered(logits, temperature), tokens)
+
+  batch, length = tokens.shape
+  if not model.remat or length <= _PIECE:
+    return score((states, tokens))
+  pieces = -(-length // _PIECE)
+  room = pieces * _PIECE - length
+  states = jnp.pad(states, ((0, 0), (0, room), (0, 0)))
+  tokens = jnp.pad(tokens, ((0, 0), (0, room)))
+  parts = jax.tree.map(
+    lambda x: x.reshape(batch, pieces, _PIECE, *x.shape[2:]).swapaxes(0, 1),
+    (states, tokens),
+  )
+  found = jax.lax.map(jax.checkpoint(score), parts).swapaxes(0, 1)
+  return found.reshape(batch, -1)[:, :length]

@@ -3,6 +3,10 @@
 Of the cache it reads what is filled, row by row, however long the cache is;
 XLA reads all of it. Keys of a block of slots meet all queries that share them.
 
+By Pallas' Triton backend, which runs on all of NVIDIA's 16-bit GPUs and can be
+lowered without one. jax 0.11 calls it deprecated; its successor, Mosaic GPU,
+needs a Hopper to be tried on.
+
 Fixed letters: B rows, L tokens of each, S slots, H query heads, K key/value
 heads, G = H / K, D head width, P parts into which the slots are split.
 """

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from jaxkern import models
+from jaxkern.models import autoregressive as autoregressive_module
 from jaxkern.models import decoding
 from jaxkern.models.autoregressive import autoregressive
 
@@ -77,6 +78,24 @@ def test_teacher_forcing_reproduces_the_recorded_log_probs(
   )  # fmt: skip
   np.testing.assert_allclose(got, drawn.log_probs, atol=1e-4)
   assert (np.asarray(drawn.log_probs)[np.asarray(drawn.mask) > 0] < 0).all()
+
+
+def test_pieces_of_logits_have_the_same_gradient(monkeypatch, params):
+  monkeypatch.setattr(autoregressive_module, "_PIECE", 3)
+  prompts, prompt_mask = left_padded(ROWS, 5)
+  tokens = np.arange(4 * NEW).reshape(4, NEW) % VOCAB
+  rows = prompts, prompt_mask, tokens, np.ones(tokens.shape), (), 1.5
+
+  def scored(remat):
+    policy = make(remat=remat, dtype=np.float32)  # Of this test alone.
+    loss = lambda p: jnp.mean(policy.log_probs(p, *rows))  # noqa: E731
+    return policy.log_probs(params, *rows), jax.grad(loss)(params)
+
+  jax.tree.map(
+    lambda x, y: np.testing.assert_allclose(x, y, atol=1e-3, rtol=1e-4),
+    scored(True),
+    scored(False),
+  )
 
 
 def test_a_completion_ends_at_its_first_end_token(policy, params):
