@@ -7,7 +7,7 @@ Reading more and writing more continue it without computing anything again.
 Fixed letters: B rows, S slots, P prompt tokens, T new tokens, W width.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import chex
@@ -178,16 +178,13 @@ def write(
 
   blank = jnp.zeros((limits[-1], rows), jnp.float32)
   drawn = Sampled(blank.astype(jnp.int32) + pad_id, blank, blank, ())
-  carry = (0, jnp.ones(rows, bool), state, drawn)
-  start = 0
-  for stop in limits:
-    t, alive, state, drawn = carry
-    carry = (t, alive, _lengthened(state, stop - start), drawn)
-    carry = jax.lax.while_loop(
-      lambda c, stop=stop: (c[0] < stop) & jnp.any(c[1]), stride, carry
-    )
-    start = stop
-  *_, state, drawn = carry
+  *_, state, drawn = in_stages(
+    limits,
+    lambda carry, stop: (carry[0] < stop) & jnp.any(carry[1]),
+    stride,
+    (0, jnp.ones(rows, bool), state, drawn),
+    lambda carry, more: (*carry[:2], _lengthened(carry[2], more), carry[3]),
+  )
   return state, jax.tree.map(lambda x: x[:max_new_tokens].T, drawn)
 
 
@@ -198,6 +195,33 @@ def stages(max_new_tokens: int) -> list[int]:
     -(-max_new_tokens * (i + 1) // (count * _STRIDE)) * _STRIDE
     for i in range(count)
   ]
+
+
+def in_stages(
+  limits: Sequence[int],
+  going: Callable[[Any, int], chex.Array],
+  body: Callable[[Any], Any],
+  carry: Any,
+  lengthen: Callable[[Any, int], Any],
+) -> Any:
+  """A loop for each length of the caches.
+
+  Args:
+    limits: up to which token each is enough, rising.
+    going: (carry, limit) -> whether to go on.
+    body: carry -> carry.
+    carry: at the start, with no room for new tokens.
+    lengthen: (carry, slots) -> carry with so much more room.
+  """
+  held = 0
+  for limit in limits:
+    carry = jax.lax.while_loop(
+      lambda carry, limit=limit: going(carry, limit),
+      body,
+      lengthen(carry, limit - held),
+    )
+    held = limit
+  return carry
 
 
 def _lengthened(state, slots):

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxkern.models.attention import Cache, with_room
 from jaxkern.models.choose import choose
 from jaxkern.models.decode_attention import BLOCK
-from jaxkern.models.decoding import stages, to_front
+from jaxkern.models.decoding import in_stages, stages, to_front
 from jaxkern.models.transformer import Transformer
 
 ABSENT, GIVEN = -1, 0
@@ -174,12 +174,11 @@ def write(
     jnp.where(known, GIVEN, ABSENT),
     jnp.zeros(given.shape, jnp.float32),
   )
-  alive = lengths > 0
 
-  def going(carry, blocks):
+  def going(carry, limit):
     """Whether there is another block to write at this length of caches."""
     n, _, alive, *_ = carry
-    return (n < blocks) & jnp.any(alive)
+    return (n < min(limit, length) // rule.size) & jnp.any(alive)
 
   def one(carry):
     """Writes block n."""
@@ -193,22 +192,13 @@ def write(
     )
     return n + 1, count, alive & needed & ~ended, seen, done
 
-  carry = (0, jnp.zeros(len(given), jnp.int32), alive, seen, blank)
-  held = 0
-  for stop in _stops(model, slots, length, rule.size):
-    n, count, alive, seen, done = carry
-    seen = Seen(
-      with_room(seen.caches, stop - held),
-      jnp.pad(seen.real, ((0, 0), (0, stop - held))),
-    )
-    blocks = min(stop, length) // rule.size
-    carry = jax.lax.while_loop(
-      lambda c, blocks=blocks: going(c, blocks),
-      one,
-      (n, count, alive, seen, done),
-    )
-    held = stop
-  *_, seen, done = carry
+  *_, seen, done = in_stages(
+    _limits(model, slots, length, rule.size),
+    going,
+    one,
+    (0, jnp.zeros(len(given), jnp.int32), lengths > 0, seen, blank),
+    lambda carry, more: (*carry[:3], _lengthened(carry[3], more), carry[4]),
+  )
   return seen, done
 
 
@@ -326,7 +316,13 @@ def _put(whole, part, at):
   return jax.lax.dynamic_update_slice_in_dim(whole, part, at, 1)
 
 
-def _stops(model, slots, length, size) -> Sequence[int]:
+def _lengthened(seen, slots):
+  """Empty slots for what will be written."""
+  real = jnp.pad(seen.real, ((0, 0), (0, slots)))
+  return Seen(with_room(seen.caches, slots), real)
+
+
+def _limits(model, slots, length, size) -> Sequence[int]:
   """For how many tokens each length of the caches is enough."""
   if model.attention == "fused":
     return [-(-(slots + length) // BLOCK) * BLOCK - slots]

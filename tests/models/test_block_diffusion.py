@@ -354,7 +354,7 @@ def test_what_cannot_be_is_an_error(changes, message):
 
 def test_few_and_long_caches_write_the_same():
   policy = make(max_new_tokens=130)
-  assert len(denoising._stops(transformer.build(SHAPE), 9, 132, 4)) > 1
+  assert len(denoising._limits(transformer.build(SHAPE), 9, 132, 4)) > 1
   prompts, mask = padded([[7, 8]])
   drawn = policy.sample(params(), jax.random.key(0), prompts, mask, 1.0)
   got = policy.log_probs(

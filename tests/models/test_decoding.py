@@ -155,6 +155,20 @@ def test_caches_grow_in_few_stages_that_hold_all_steps(new):
   assert new <= stages[-1] < new + decoding._STRIDE
 
 
+def test_no_cache_is_copied_in_a_loop():
+  """A step writes into its caches in place."""
+  model, params = made()
+  chat = talk(model, max_new_tokens=150)
+  state = chat.read(params, *padded([[2, 3], [5]], 3))
+  lowered = chat.write.lower(params, state, drawn_keys(2), 1.0)
+  text = lowered.compile().as_text()
+  for slots in (3 + stop for stop in decoding.stages(150)):
+    for shape in (f"[2,2,4,{slots}]", f"[2,2,{slots},4]"):
+      assert shape in text
+      lines = [line for line in text.splitlines() if f"f32{shape}" in line]
+      assert not [line for line in lines if " copy(" in line]
+
+
 def test_stages_do_not_change_what_is_written():
   model, params = made()
   new = 150
