@@ -25,6 +25,7 @@ import argparse
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -56,15 +57,19 @@ def measured(part: str, arguments: argparse.Namespace, seconds: float) -> dict:
   environment = {"XLA_PYTHON_CLIENT_MEM_FRACTION": "0.92", **os.environ}
   began = time.monotonic()
   process = subprocess.Popen(
-    command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    command,
+    stdout=subprocess.PIPE,
+    stderr=subprocess.PIPE,
+    env=environment,
+    start_new_session=True,  # torch's compilers are its children.
   )
   try:
     out, err = process.communicate(timeout=seconds)
     failure = err.decode()[-2000:] if process.returncode else None
   except subprocess.TimeoutExpired:
-    process.kill()
-    out, _ = process.communicate()
-    failure = f"ended after {seconds:.0f} s"
+    os.killpg(process.pid, signal.SIGKILL)
+    out, err = process.communicate()
+    failure = f"ended after {seconds:.0f} s; {err.decode()[-500:]}"
   lines = [x for x in out.decode().splitlines() if x.startswith("{")]
   found = {
     "samples": [json.loads(line) for line in lines],
@@ -127,6 +132,7 @@ def main() -> None:
     f"benchmarks/results/policies_decode_{arguments.shape}.json"
   )
   parts: dict[str, dict] = {}
+  asked = {k: v for k, v in vars(arguments).items() if k not in _OURS}
   for part in arguments.parts.split(","):
     if part not in PARTS:
       parser.error(f"--parts: expected some of {','.join(PARTS)}, got {part}")
@@ -135,7 +141,7 @@ def main() -> None:
     # After each, so that nothing is lost if somebody ends this.
     record.write(
       out,
-      {**record.environment(), **vars(arguments), "summary": rows, **parts},
+      {**record.environment(), **asked, "summary": rows, **parts},
     )
   for row in rows:
     print({k: round(v, 3) if type(v) is float else v for k, v in row.items()})
