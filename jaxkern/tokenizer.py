@@ -135,6 +135,10 @@ class Tokenizer:
     end = next((t for t, i in enumerate(ids) if i in self.end_ids), len(ids))
     return self._model.decode(ids[:end], skip_special_tokens=True)
 
+  def id_of(self, token: str) -> int | None:
+    """The id of a token, e.g. a special one; None if there is no such token."""
+    return self._model.token_to_id(token)
+
   @property
   def vocab_size(self) -> int:
     """Every id is below it."""

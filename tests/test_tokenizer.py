@@ -61,6 +61,11 @@ def test_decoding_an_encoding_gives_the_text_back(trained, text):
   assert trained.decode(trained.encode(text)) == text
 
 
+def test_a_token_is_found_by_its_name(trained):
+  assert trained.id_of(tokenizer.END) == trained.end_id
+  assert trained.id_of("<|MASK|>") is None
+
+
 def test_specials_are_single_tokens_with_fixed_ids(trained):
   for i, special in enumerate(tokenizer.SPECIALS):
     assert trained.encode(special) == [i]

@@ -110,6 +110,46 @@ def from_config(
   )
 
 
+def of_sizes(
+  *,
+  vocab_size: int,
+  width: int,
+  layers: int,
+  heads: int,
+  kv_heads: int,
+  hidden: int,
+  rope_base: float,
+  tied: bool,
+) -> Architecture:
+  """A Llama of one's own sizes, whose heads share its width.
+
+  Raises:
+    ValueError: sizes that do not fit each other.
+  """
+  if width % heads or heads % kv_heads or (width // heads) % 2:
+    raise ValueError(
+      "width, heads, kv_heads: expected an even width / heads and heads a "
+      f"multiple of kv_heads, got {width}, {heads}, {kv_heads}"
+    )
+  return Architecture(
+    family="llama",
+    vocab_size=vocab_size,
+    width=width,
+    layers=layers,
+    heads=heads,
+    kv_heads=kv_heads,
+    head_width=width // heads,
+    hidden=hidden,
+    rope_base=rope_base,
+    rope_scaling=None,
+    norm_epsilon=1e-6,
+    qk_norm=False,
+    qkv_bias=False,
+    tied=tied,
+    max_positions=32768,  # RoPE has no table; this is only for a config.json.
+  )
+
+
 def to_config(architecture: Architecture) -> dict[str, Any]:
   """A config.json that `from_config` and transformers read."""
   a = architecture

@@ -1,18 +1,24 @@
 """The policy that writes from left to right.
 
-Fixed letters: B batch, P prompt tokens, T completion tokens, V vocabulary.
+Fixed letters: B rows, P prompt tokens, T completion tokens, V vocabulary.
 """
 
 import functools
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import chex
 import jax
 import jax.numpy as jnp
 
-from jaxkern.models.architecture import Architecture
-from jaxkern.models.policy import Policy, Sampled
-from jaxkern.models.transformer import Transformer, build, with_room
+from jaxkern.models import decoding
+from jaxkern.models.architecture import Architecture, of_sizes
+from jaxkern.models.attention import Kind
+from jaxkern.models.choose import log_prob, tempered
+from jaxkern.models.policy import Policy
+from jaxkern.models.transformer import Transformer, build, fuse
+
+_PIECE = 256  # Tokens of a row whose logits are there at once, with remat.
 
 
 def autoregressive(
@@ -23,154 +29,153 @@ def autoregressive(
   heads: int,
   kv_heads: int,
   hidden: int,
-  max_new_tokens: int,
-  end_id: int,
-  pad_id: int,
   rope_base: float = 1e4,
   tied: bool = True,
-  remat: bool = False,
-  dtype: Any = jnp.float32,
+  **options: Any,
 ) -> Policy:
-  """A decoder-only transformer as a Policy; see `Transformer` for its sizes.
-
-  Its functions are jitted. `sample` compiles once per shape of prompts, so
-  callers pad prompts to a few lengths. At temperature 0 it takes the likeliest
-  token; then, and in `log_probs`, log-probabilities are those at temperature 1.
+  """A small decoder of one's own sizes as a Policy; see `from_architecture`.
 
   Args:
-    max_new_tokens: T of `sample`; `log_probs` takes any T.
-    end_id: the token that ends a completion.
-    pad_id: fills a completion after its end.
-    remat: trade time for memory in the gradient of `log_probs`.
-    dtype: of activations.
+    vocab_size, width, layers, heads, kv_heads, hidden, rope_base, tied: see
+      `Transformer`.
+    options: those of `from_architecture`.
 
   Raises:
     ValueError: sizes that do not fit each other.
   """
-  if width % heads or heads % kv_heads or (width // heads) % 2:
-    raise ValueError(
-      "width, heads, kv_heads: expected an even width / heads and heads a "
-      f"multiple of kv_heads, got {width}, {heads}, {kv_heads}"
-    )
-  model = Transformer(
-    vocab_size=vocab_size,
-    width=width,
-    layers=layers,
-    heads=heads,
-    kv_heads=kv_heads,
-    head_width=width // heads,
-    hidden=hidden,
-    rope_base=rope_base,
-    tied=tied,
-    remat=remat,
-    dtype=dtype,
+  return from_architecture(
+    of_sizes(
+      vocab_size=vocab_size,
+      width=width,
+      layers=layers,
+      heads=heads,
+      kv_heads=kv_heads,
+      hidden=hidden,
+      rope_base=rope_base,
+      tied=tied,
+    ),
+    **options,
   )
-  return _around(model, max_new_tokens, end_id, pad_id)
 
 
 def from_architecture(
   architecture: Architecture,
   *,
   max_new_tokens: int,
-  end_id: int,
+  end_id: int | Sequence[int],
   pad_id: int,
   remat: bool = False,
+  attention: Kind = "auto",
   dtype: Any = jnp.float32,
+  top_k: int | None = None,
+  top_p: float | None = None,
 ) -> Policy:
-  """The same for a checkpoint's architecture; its parameters are `init`'s kind.
+  """A decoder-only transformer as a Policy.
+
+  Its functions are jitted. `sample` compiles once per shape of prompts, so
+  callers pad prompts to a few lengths. At temperature 0 it takes the likeliest
+  token; then, and in `log_probs`, log-probabilities are those at temperature 1.
 
   Args:
-    architecture: see `architecture.from_config`.
-    max_new_tokens, end_id, pad_id, remat, dtype: see `autoregressive`.
+    architecture: e.g. a checkpoint's, whose parameters are `init`'s kind.
+    max_new_tokens: T of `sample`; `log_probs` takes any T.
+    end_id: the token that ends a completion, or several that do.
+    pad_id: fills a completion after its end.
+    remat: trade time for memory in the gradient of `log_probs`, of blocks and
+      of logits.
+    attention: see `attention.Kind`.
+    dtype: of activations and caches.
+    top_k, top_p: see `choose`.
   """
-  model = build(architecture, remat=remat, dtype=dtype)
-  return _around(model, max_new_tokens, end_id, pad_id)
+  model = build(architecture, remat=remat, attention=attention, dtype=dtype)
+  return around(
+    model,
+    max_new_tokens=max_new_tokens,
+    end_ids=decoding.as_ends(end_id),
+    pad_id=pad_id,
+    top_k=top_k,
+    top_p=top_p,
+  )
 
 
-def _around(
-  model: Transformer, max_new_tokens: int, end_id: int, pad_id: int
-) -> Policy:
-  """The policy that writes with a decoder."""
-  ends = {"max_new_tokens": max_new_tokens, "end_id": end_id, "pad_id": pad_id}
+class Conversation(NamedTuple):
+  """Pure functions that take turns; a `State` is what has been said.
+
+  Attributes:
+    read: (params, prompts, mask) -> State. Prompts int32 [B, P], padded
+      anywhere, mask [B, P] not 0 where they are real.
+    read_on: (params, state, prompts, mask) -> State, with more to read.
+    write: (params, state, keys, temperature) -> (State, Sampled), with keys
+      [B]; the state has read what was written, end tokens too.
+  """
+
+  read: Callable[..., decoding.State]
+  read_on: Callable[..., decoding.State]
+  write: Callable[..., tuple[decoding.State, Any]]
+
+
+def conversation(
+  model: Transformer, *, end_id: int | Sequence[int], **options: Any
+) -> Conversation:
+  """Turn after turn, of which none is computed again.
+
+  Its functions are jitted, and compile once per shape.
+
+  Args:
+    model: the decoder.
+    end_id: the token that ends a completion, or several that do.
+    options: max_new_tokens, pad_id, top_k, top_p of `decoding.write`.
+  """
+  ends = decoding.as_ends(end_id)
+
+  def write(params, state, keys, temperature):
+    """See `decoding.write`."""
+    return decoding.write(
+      *fuse(model, params), state, keys, temperature, end_ids=ends, **options
+    )
+
+  return Conversation(
+    jax.jit(lambda params, *rest: decoding.read(*fuse(model, params), *rest)),
+    jax.jit(
+      lambda params, *rest: decoding.read_on(*fuse(model, params), *rest)
+    ),
+    jax.jit(write),
+  )
+
+
+def around(model: Transformer, **options: Any) -> Policy:
+  """The policy that writes with a decoder, by options of `decoding.write`."""
   return Policy(
-    init=jax.jit(functools.partial(_init, model)),
-    sample=jax.jit(functools.partial(_sample, model, **ends)),
+    init=jax.jit(functools.partial(init, model)),
+    sample=jax.jit(
+      functools.partial(_sample, model, options), static_argnames="samples"
+    ),
     log_probs=jax.jit(functools.partial(_log_probs, model)),
   )
 
 
-def _init(model, key):
+def init(model: Transformer, key: chex.PRNGKey) -> Any:
+  """Parameters of a decoder."""
   return model.init(key, jnp.zeros((1, 2), jnp.int32), method="initialise")
 
 
 def _sample(
-  model,
-  params,
-  key,
-  prompts,
-  prompt_mask,
-  temperature,
-  *,
-  max_new_tokens,
-  end_id,
-  pad_id,
+  model, options, params, key, prompts, prompt_mask, temperature, samples=1
 ):
   """See `Policy.sample`: one pass over the prompts, then a token at a time."""
-  chex.assert_rank([prompts, prompt_mask], 2)
-  chex.assert_equal_shape([prompts, prompt_mask])
-  batch, prompt_length = prompts.shape
-  row_keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(batch))
+  model, params = fuse(model, params)
+  state = decoding.read(model, params, prompts, prompt_mask)
+  state = decoding.repeat(state, samples)
+  keys = row_keys(key, len(state.real))
+  return decoding.write(model, params, state, keys, temperature, **options)[1]
 
-  def choose(t, state):
-    """Token t of each row and its log-probability, from states [B, W]."""
-    logits = model.apply(params, state, method="logits")
-    return _choose(logits, temperature, _fold_each(row_keys, t))
 
-  real = prompt_mask > 0
-  states, caches = model.apply(params, prompts, _positions(real), _causal(real))
-  caches = with_room(caches, max_new_tokens)
-  token, log_prob = choose(0, states[:, -1])
-
-  lengths = jnp.sum(real, axis=1)
-  completion = jnp.arange(max_new_tokens)[None, :]
-
-  def going(carry):
-    t, alive, *_ = carry
-    return (t < max_new_tokens) & jnp.any(alive)
-
-  def step(carry):
-    """Feeds token t - 1 to the model and chooses token t."""
-    t, alive, caches, tokens, log_probs, mask = carry
-    written = jnp.broadcast_to(completion < t, (batch, max_new_tokens))
-    states, caches = model.apply(
-      params,
-      tokens[t - 1][:, None],
-      (lengths + t - 1)[:, None],
-      jnp.concatenate([real, written], axis=1)[:, None, :],
-      caches,
-      prompt_length + t - 1,
-    )
-    token, log_prob = choose(t, states[:, 0])
-    return (
-      t + 1,
-      alive & (token != end_id),
-      caches,
-      tokens.at[t].set(jnp.where(alive, token, pad_id)),
-      log_probs.at[t].set(jnp.where(alive, log_prob, 0.0)),
-      mask.at[t].set(alive.astype(jnp.float32)),
-    )
-
-  blank = jnp.zeros((max_new_tokens, batch), jnp.float32)
-  carry = (
-    1,
-    token != end_id,
-    caches,
-    jnp.full(blank.shape, pad_id, jnp.int32).at[0].set(token),
-    blank.at[0].set(log_prob),
-    blank.at[0].set(1.0),
-  )
-  *_, tokens, log_probs, mask = jax.lax.while_loop(going, step, carry)
-  return Sampled(tokens.T, mask.T, log_probs.T, ())
+def row_keys(key: chex.PRNGKey, rows: int) -> chex.PRNGKey:
+  """A key per row: those given, or of one key for all."""
+  if jnp.ndim(key) == 1:
+    chex.assert_shape(key, (rows,))
+    return key
+  return jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(rows))
 
 
 def _log_probs(
@@ -182,49 +187,43 @@ def _log_probs(
   chex.assert_equal_shape([prompts, prompt_mask])
   chex.assert_equal_shape([tokens, mask])
   real = jnp.concatenate([prompt_mask, mask], axis=1) > 0
-  sequence = jnp.concatenate([prompts, tokens], axis=1)
-  states, _ = model.apply(params, sequence, _positions(real), _causal(real))
-  # State i predicts token i + 1; only the completion pays for the vocabulary.
-  states = states[:, prompts.shape[1] - 1 : -1]
-  logits = model.apply(params, states, method="logits")
-  return jnp.where(mask > 0, _taken(_tempered(logits, temperature), tokens), 0)
+  sequence, _ = decoding.to_front(
+    jnp.concatenate([prompts, tokens], axis=1), real
+  )
+  positions = jnp.broadcast_to(jnp.arange(real.shape[1])[None], real.shape)
+  states, _ = model.apply(params, sequence, positions)
+  # The state before a token predicts it; only the completion pays for the
+  # vocabulary.
+  before = jnp.cumsum(real, axis=1)[:, prompts.shape[1] :] - 2
+  before = jnp.maximum(before, 0)[:, :, None]
+  states = jnp.take_along_axis(states, before, axis=1)
+  found = _scored(model, params, states, tokens, temperature)
+  return jnp.where(mask > 0, found, 0)
 
 
-def _positions(real):
-  """Position of each token among the real ones, int32, of bool [B, L]."""
-  return jnp.maximum(jnp.cumsum(real, axis=1) - 1, 0)
+def _scored(model, params, states, tokens, temperature):
+  """Log-probabilities [B, T] of tokens that states [B, T, W] predict.
 
-
-def _causal(real):
-  """Bool [B, L, L]: every token sees the real ones up to itself."""
-  length = real.shape[1]
-  before = jnp.tril(jnp.ones((length, length), bool))
-  return before[None] & real[:, None, :]
-
-
-def _fold_each(keys, t):
-  """A key per row that depends on the row's key and t alone."""
-  return jax.vmap(jax.random.fold_in, (0, None))(keys, t)
-
-
-def _choose(logits, temperature, keys):
-  """A token per row of logits [B, V] by the Gumbel trick, its log-probability.
-
-  Every row has its own noise, so that no row depends on its neighbours.
+  With `remat` a piece at a time, as logits of all tokens and their gradient
+  would be larger than all else.
   """
-  noise = jax.vmap(lambda k: jax.random.gumbel(k, logits.shape[1:]))(keys)
-  log_probs = _tempered(logits, temperature)
-  noise = jnp.where(temperature == 0, 0.0, noise)
-  tokens = jnp.argmax(log_probs + noise, axis=-1).astype(jnp.int32)
-  return tokens, _taken(log_probs, tokens)
 
+  def score(piece):
+    """The same of some tokens."""
+    states, tokens = piece
+    logits = model.apply(params, states, method="logits")
+    return log_prob(tempered(logits, temperature), tokens)
 
-def _tempered(logits, temperature):
-  """Log-probabilities [..., V] at temperature, or at 1 if that is 0."""
-  scale = jnp.where(temperature == 0, 1.0, temperature)
-  return jax.nn.log_softmax(logits / scale, axis=-1)
-
-
-def _taken(log_probs, tokens):
-  """log_probs [..., V] at tokens [...]."""
-  return jnp.take_along_axis(log_probs, tokens[..., None], axis=-1)[..., 0]
+  batch, length = tokens.shape
+  if not model.remat or length <= _PIECE:
+    return score((states, tokens))
+  pieces = -(-length // _PIECE)
+  room = pieces * _PIECE - length
+  states = jnp.pad(states, ((0, 0), (0, room), (0, 0)))
+  tokens = jnp.pad(tokens, ((0, 0), (0, room)))
+  parts = jax.tree.map(
+    lambda x: x.reshape(batch, pieces, _PIECE, *x.shape[2:]).swapaxes(0, 1),
+    (states, tokens),
+  )
+  found = jax.lax.map(jax.checkpoint(score), parts).swapaxes(0, 1)
+  return found.reshape(batch, -1)[:, :length]

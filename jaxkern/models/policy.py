@@ -35,10 +35,13 @@ class Policy(NamedTuple):
 
   Attributes:
     init: key -> params.
-    sample: (params, key, prompts, prompt_mask, temperature) -> Sampled, with
-      prompts int32 [B, P], padded on the left, prompt_mask float32 [B, P].
-      Row b depends on (key, b) and its own prompt only. Temperature 0 takes
-      the likeliest token; log-probabilities are then those at temperature 1.
+    sample: (params, key, prompts, prompt_mask, temperature, samples=1) ->
+      Sampled, with prompts int32 [B, P], padded on the left, prompt_mask
+      float32 [B, P]. Prompt b is read once and written after in the rows from
+      b * samples on. Row r depends on (key, r) and its own prompt only; with a
+      key per row, [B * samples], on its key and prompt alone, whatever else is
+      in the batch. Temperature 0 takes the likeliest token; log-probabilities
+      are then those at temperature 1.
     log_probs: (params, prompts, prompt_mask, tokens, mask, trace,
       temperature) -> float32 [B, T], log-probability of each token given all
       that was visible when it was chosen; 0 where mask is 0.

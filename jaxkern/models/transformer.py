@@ -1,14 +1,14 @@
 """A decoder of the Llama family: RMSNorm, RoPE, grouped queries, SwiGLU.
 
-The module does not know what may see what: the caller passes `visible`, so a
-causal decoder and a block-wise denoiser share it. The KV cache is a pytree that
-goes in and comes out.
+What may see what is the caller's: `visible`, or nothing for what is causal, so
+a causal decoder and a block-wise denoiser share it. The KV cache is a pytree
+that goes in and comes out.
 
 Fixed letters: B batch, L tokens of this call, S slots attended to, W width,
-H query heads, K key/value heads, G = H / K, D head width, V vocabulary.
+H query heads, K key/value heads, D head width, V vocabulary.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import chex
 import jax
@@ -17,23 +17,8 @@ from flax import linen as nn
 
 from jaxkern.models import rope
 from jaxkern.models.architecture import Architecture
-
-_HIDDEN = -1e30  # Finite: a row that sees nothing gets a mean, not NaN.
-
-
-class Cache(NamedTuple):
-  """Keys and values of one layer.
-
-  Each is laid out as its product in `attend` reads it: a decoding step on a CPU
-  spends twice as long on keys stored like values.
-
-  Attributes:
-    keys: [B, K, D, S].
-    values: [B, K, S, D].
-  """
-
-  keys: chex.Array
-  values: chex.Array
+from jaxkern.models.attention import Cache, Kind, attend, causal, stored, write
+from jaxkern.models.decode_attention import decode, fits
 
 
 def rotate(
@@ -69,49 +54,6 @@ def rotate(
   return jnp.concatenate(turned, axis=-1).astype(x.dtype)
 
 
-def attend(
-  queries: chex.Array, cache: Cache, visible: chex.Array
-) -> chex.Array:
-  """Grouped-query attention; softmax in float32.
-
-  Args:
-    queries: [B, L, H, D]; query head h reads key head h // G.
-    cache: K heads, S slots.
-    visible: bool [B, L, S].
-
-  Returns:
-    [B, L, H, D].
-  """
-  batch, length, heads, depth = queries.shape
-  slots = cache.keys.shape[-1]
-  # Queries that share a key head become rows of one matrix, [B, K, G L, D].
-  kv_heads = cache.keys.shape[1]
-  grouped = queries.transpose(0, 2, 1, 3).reshape(batch, kv_heads, -1, depth)
-  scores = jnp.einsum(
-    "bkqd,bkds->bkqs",
-    grouped,
-    cache.keys,
-    preferred_element_type=jnp.float32,
-  ).reshape(batch, heads, length, slots)
-  scores = jnp.where(visible[:, None], scores * depth**-0.5, _HIDDEN)
-  weights = jax.nn.softmax(scores, axis=-1).astype(queries.dtype)
-  weights = weights.reshape(batch, kv_heads, -1, slots)
-  mixed = jnp.einsum("bkqs,bksd->bkqd", weights, cache.values)
-  return mixed.reshape(batch, heads, length, depth).transpose(0, 2, 1, 3)
-
-
-def with_room(caches: tuple[Cache, ...], slots: int) -> tuple[Cache, ...]:
-  """The caches with `slots` empty slots added at the end."""
-  none = (0, 0)
-  return tuple(
-    Cache(
-      jnp.pad(cache.keys, (none, none, none, (0, slots))),
-      jnp.pad(cache.values, (none, none, (0, slots), none)),
-    )
-    for cache in caches
-  )
-
-
 def _float32_product(*args: Any, **options: Any) -> chex.Array:
   """A product whose sums come out as they are added up, in float32."""
   options["preferred_element_type"] = jnp.float32
@@ -119,18 +61,25 @@ def _float32_product(*args: Any, **options: Any) -> chex.Array:
 
 
 class RMSNorm(nn.Module):
-  """x / rms(x) * scale, in float32."""
+  """x / rms(x) * scale, in float32.
+
+  Attributes:
+    epsilon: added to the mean square.
+    dtype: of the result.
+    axes: of the scale, the last ones of x; the mean is over the last alone.
+  """
 
   epsilon: float = 1e-6
   dtype: Any = jnp.float32
+  axes: int = 1
 
   @nn.compact
   def __call__(self, x: chex.Array) -> chex.Array:
     """Like x, in dtype."""
-    scale = self.param("scale", nn.initializers.ones, x.shape[-1:])
+    scale = self.param("scale", nn.initializers.ones, x.shape[-self.axes :])
     wide = x.astype(jnp.float32)
     rms = jnp.sqrt(jnp.mean(wide**2, axis=-1, keepdims=True) + self.epsilon)
-    scale = jnp.expand_dims(scale, range(x.ndim - 1))
+    scale = jnp.expand_dims(scale, range(x.ndim - self.axes))
     return (wide / rms * scale).astype(self.dtype)
 
 
@@ -151,6 +100,8 @@ class Transformer(nn.Module):
     qkv_bias: queries, keys and values have biases.
     tied: whether the logits reuse the embedding table.
     remat: recompute each block in the backward pass instead of storing it.
+    attention: what it is done by; see `attention.Kind`.
+    fused: parameters are those of `fuse`.
     dtype: of activations. Norms, softmax and logits are float32; parameters
       are made in float32 and used in whatever dtype they come.
   """
@@ -169,6 +120,8 @@ class Transformer(nn.Module):
   qkv_bias: bool = False
   tied: bool = True
   remat: bool = False
+  attention: Kind = "auto"
+  fused: bool = False
   dtype: Any = jnp.float32
 
   def setup(self) -> None:
@@ -194,6 +147,8 @@ class Transformer(nn.Module):
         self.norm_epsilon,
         self.qk_norm,
         self.qkv_bias,
+        self.attention,
+        self.fused,
       )
       for _ in range(self.layers)
     ]
@@ -210,9 +165,10 @@ class Transformer(nn.Module):
     self,
     tokens: chex.Array,
     positions: chex.Array,
-    visible: chex.Array,
+    visible: chex.Array | None = None,
     caches: tuple[Cache, ...] | None = None,
     slot: chex.Array | int = 0,
+    filled: chex.Array | None = None,
   ) -> tuple[chex.Array, tuple[Cache, ...]]:
     """One pass over L tokens.
 
@@ -220,20 +176,25 @@ class Transformer(nn.Module):
       tokens: int32 [B, L].
       positions: int32 [B, L].
       visible: bool [B, L, S]; [b, l, s] whether token l sees slot s. Without
-        caches, slots are the tokens of this call (S = L).
+        caches, slots are the tokens of this call (S = L), and None lets each
+        see itself and those before. [B, 1, S] if all of them see the same.
       caches: one per layer, S slots each. The keys and values of this call are
         written at slot, slot + 1, ... before attending.
       slot: int32 scalar.
+      filled: int32 [B], with visible [B, 1, S]: nothing from there on is
+        visible, which saves the fused kernel reading it.
 
     Returns:
       Normalised hidden states [B, L, W], and one cache per layer.
     """
-    chex.assert_rank([tokens, positions, visible], [2, 2, 3])
+    chex.assert_rank([tokens, positions], 2)
+    if visible is not None:
+      chex.assert_rank(visible, 3)
     x = self.embed(tokens)
     new = []
     for i, block in enumerate(self.blocks):
       cache = caches[i] if caches else None
-      x, cache = block(x, positions, visible, cache, slot)
+      x, cache = block(x, positions, visible, cache, slot, filled)
       new.append(cache)
     return self.norm(x), tuple(new)
 
@@ -247,9 +208,7 @@ class Transformer(nn.Module):
 
   def initialise(self, tokens: chex.Array) -> chex.Array:
     """Touches every parameter; only for `init`."""
-    length = tokens.shape[1]
-    visible = jnp.ones((1, length, length), bool)
-    return self.logits(self(tokens, jnp.zeros_like(tokens), visible)[0])
+    return self.logits(self(tokens, jnp.zeros_like(tokens))[0])
 
 
 class Block(nn.Module):
@@ -267,6 +226,8 @@ class Block(nn.Module):
   norm_epsilon: float = 1e-6
   qk_norm: bool = False
   qkv_bias: bool = False
+  attention: Kind = "auto"
+  fused: bool = False
 
   def _dense(
     self, features: int, name: str, scale: float = 1.0, bias: bool = False
@@ -279,57 +240,125 @@ class Block(nn.Module):
   def _norm(self, name: str) -> RMSNorm:
     return RMSNorm(self.norm_epsilon, self.dtype, name=name)
 
+  def _projected(self, x: chex.Array) -> chex.Array:
+    """Queries, keys and values of [B, L, W]: [B, L, H + 2 K, D]."""
+    sizes = {"q": self.heads, "k": self.kv_heads, "v": self.kv_heads}
+    if self.fused:
+      sizes = {"qkv": sum(sizes.values())}
+    parts = [
+      self._dense(size * self.head_width, name, bias=self.qkv_bias)(x)
+      for name, size in sizes.items()
+    ]
+    joined = parts[0] if self.fused else jnp.concatenate(parts, axis=-1)
+    return joined.reshape(*x.shape[:2], -1, self.head_width)
+
+  def _normed(self, x: chex.Array) -> chex.Array:
+    """Queries and keys [B, L, H + K, D], each head by itself."""
+    if self.fused:
+      return RMSNorm(self.norm_epsilon, self.dtype, 2, name="qk_norm")(x)
+    queries, keys = jnp.split(x, [self.heads], axis=2)
+    parts = [self._norm("q_norm")(queries), self._norm("k_norm")(keys)]
+    return jnp.concatenate(parts, axis=2)
+
   @nn.compact
   def __call__(
     self,
     x: chex.Array,
     positions: chex.Array,
-    visible: chex.Array,
+    visible: chex.Array | None,
     cache: Cache | None,
     slot: chex.Array | int,
+    filled: chex.Array | None,
   ) -> tuple[chex.Array, Cache]:
     """See `Transformer.__call__`; x is [B, L, W]."""
     # Each of the 2 * layers branches adds to the residual stream; scaled down,
     # their sum starts with the variance of one (GPT-2).
     out_scale = 0.5 / self.layers
-    batch, length, _ = x.shape
-
-    def project(heads: int, name: str) -> chex.Array:
-      dense = self._dense(heads * self.head_width, name, bias=self.qkv_bias)
-      return dense(normed).reshape(batch, length, heads, self.head_width)
-
-    def turned(heads: int, name: str) -> chex.Array:
-      """Queries or keys, as they are compared."""
-      x = project(heads, name)
-      x = self._norm(f"{name}_norm")(x) if self.qk_norm else x
-      return rotate(x, positions, self.rope_base, self.rope_scaling)
-
-    normed = self._norm("attention_norm")(x)
-    queries = turned(self.heads, "q")
-    keys = turned(self.kv_heads, "k")
-    values = project(self.kv_heads, "v")
-    new = Cache(keys.transpose(0, 2, 3, 1), values.transpose(0, 2, 1, 3))
+    projected = self._projected(self._norm("attention_norm")(x))
+    turned, values = jnp.split(projected, [self.heads + self.kv_heads], axis=2)
+    turned = self._normed(turned) if self.qk_norm else turned
+    turned = rotate(turned, positions, self.rope_base, self.rope_scaling)
+    queries, keys = jnp.split(turned, [self.heads], axis=2)
+    new = stored(keys, values)
     if cache is not None:
-      write = jax.lax.dynamic_update_slice_in_dim
-      new = Cache(
-        write(cache.keys, new.keys, slot, axis=3),
-        write(cache.values, new.values, slot, axis=2),
-      )
-    mixed = attend(queries, new, visible).reshape(batch, length, -1)
+      new = write(cache, new, slot)
+    if visible is None:
+      mixed = causal(queries, keys, values, self.attention)
+    elif filled is not None and self._has_kernel(queries):
+      mixed = decode(queries, new, visible, filled)
+    else:
+      mixed = attend(queries, new, visible)
+    mixed = mixed.reshape(*x.shape[:2], -1)
     x = x + self._dense(self.width, "o", out_scale)(mixed)
 
-    normed = self._norm("mlp_norm")(x)
-    gate = self._dense(self.hidden, "gate")(normed)
-    up = self._dense(self.hidden, "up")(normed)
+    gate, up = self._gate_and_up(self._norm("mlp_norm")(x))
     down = self._dense(self.width, "down", out_scale)
     return x + down(nn.silu(gate) * up), new
 
+  def _has_kernel(self, queries: chex.Array) -> bool:
+    return self.attention == "fused" and fits(queries, self.kv_heads)
+
+  def _gate_and_up(self, x: chex.Array) -> list[chex.Array]:
+    if self.fused:
+      return jnp.split(self._dense(2 * self.hidden, "gate_up")(x), 2, axis=-1)
+    return [self._dense(self.hidden, name)(x) for name in ("gate", "up")]
+
 
 def build(
-  architecture: Architecture, *, remat: bool = False, dtype: Any = jnp.float32
+  architecture: Architecture,
+  *,
+  remat: bool = False,
+  attention: Kind = "auto",
+  dtype: Any = jnp.float32,
 ) -> Transformer:
   """The decoder that a checkpoint's architecture describes."""
   sizes = architecture._asdict()
   for name in ("family", "max_positions"):
     del sizes[name]
-  return Transformer(**sizes, remat=remat, dtype=dtype)
+  return Transformer(**sizes, remat=remat, attention=attention, dtype=dtype)
+
+
+def fuse(model: Transformer, params: Any) -> tuple[Transformer, Any]:
+  """The same decoder with fewer and larger products, for writing.
+
+  Matrices that are multiplied by the same thing become one, and are converted
+  once to the dtype they are used in. Differs from the original by rounding.
+
+  Args:
+    model: not fused.
+    params: its parameters.
+
+  Returns:
+    A decoder and its parameters. What is not changed is not copied.
+  """
+
+  def used(part: dict[str, Any]) -> dict[str, Any]:
+    """Matrices and biases as `nn.Dense` and `nn.Embed` use them."""
+    kept = ("scale",)  # Norms are float32.
+    return {
+      k: x if k in kept else x.astype(model.dtype) for k, x in part.items()
+    }
+
+  def joined(block: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Parts side by side, as one part."""
+    parts = [used(block.pop(name)) for name in names]
+    return {k: jnp.concatenate([p[k] for p in parts], -1) for k in parts[0]}
+
+  def fused(block: dict[str, Any]) -> dict[str, Any]:
+    """A block's parts."""
+    block = dict(block)
+    new = {"qkv": joined(block, "q", "k", "v")}
+    new["gate_up"] = joined(block, "gate", "up")
+    if model.qk_norm:
+      scales = [
+        jnp.broadcast_to(block.pop(name)["scale"], (heads, model.head_width))
+        for name, heads in (("q_norm", model.heads), ("k_norm", model.kv_heads))
+      ]
+      new["qk_norm"] = {"scale": jnp.concatenate(scales)}
+    return new | {name: used(part) for name, part in block.items()}
+
+  parts = {
+    name: fused(part) if name.startswith("blocks_") else used(part)
+    for name, part in params["params"].items()
+  }
+  return model.clone(fused=True), {"params": parts}

@@ -123,7 +123,12 @@ def collect(
     texts = [_prompt(tasks[i // group_size], rollouts[i]) for i in active]
     start = time.monotonic()
     writing = _Writing(
-      _write(sampler, jax.random.fold_in(key, turn), texts),
+      _write(
+        sampler,
+        jax.random.fold_in(key, turn),
+        texts,
+        group_size if turn == 0 else 1,
+      ),
       [tasks[i // group_size] for i in active],
     )
     results = evaluate(writing)
@@ -226,30 +231,37 @@ def _prompt(task: Task, rollout: Rollout) -> str:
 
 
 def _write(
-  sampler: Sampler, key: jax.Array, texts: Sequence[str]
+  sampler: Sampler, key: jax.Array, texts: Sequence[str], samples: int
 ) -> Iterator[tuple[int, Turn]]:
   """Completions as they are written, each with the index of its prompt.
 
   Prompts of similar length share a call, so that few tokens are padding; rows
-  that a call has left are filled with empty prompts.
+  that a call has left are filled with empty prompts. A completion depends on
+  its own key alone, not on who shares its call. Every `samples` texts are the
+  same; where that divides a call's rows, they are read once.
   """
   limit = max(sampler.prompt_lengths)
   ids = [encode(sampler.tokenizer, text, limit) for text in texts]
   order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+  shared = {} if sampler.rows % samples else {"samples": samples}
   for start in range(0, len(order), sampler.rows):
     chunk = order[start : start + sampler.rows]
     rows = [ids[i] for i in chunk]
     rows += [[sampler.tokenizer.end_id]] * (sampler.rows - len(chunk))
     tokens, mask = pad_prompts(
-      rows, sampler.prompt_lengths, sampler.tokenizer.pad_id
+      rows[:: shared.get("samples", 1)],
+      sampler.prompt_lengths,
+      sampler.tokenizer.pad_id,
     )
+    which = np.resize(chunk, sampler.rows)  # Of empty prompts, whichever.
     sampled = jax.device_get(
       sampler.policy.sample(
         sampler.params,
-        jax.random.fold_in(key, start),
+        jax.vmap(jax.random.fold_in, (None, 0))(key, which),
         tokens,
         mask,
         sampler.temperature,
+        **shared,
       )
     )
     for i, b in sorted((i, b) for b, i in enumerate(chunk)):

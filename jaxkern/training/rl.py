@@ -16,6 +16,7 @@ from jaxkern.rewards import leap
 from jaxkern.rollout import collect
 from jaxkern.rollout.collect import Evaluate, Rollout, Sampler, Turn
 from jaxkern.tasks import suite
+from jaxkern.training import memory
 from jaxkern.training.checkpoint import Checkpoints
 from jaxkern.training.metrics import Metrics
 
@@ -71,6 +72,8 @@ def train(
       updates.init_state(sampler.params, optimizer)
     )
     state = updates.replicate(state)
+    if (limit := memory.limit()) is not None and start < steps:
+      _check_sampling(sampler, state, limit)
     for step in range(start, steps):
       rng = np.random.default_rng((seed, 2, step))
       names = rng.choice(task_names, prompts, replace=len(task_names) < prompts)
@@ -100,6 +103,22 @@ def train(
       left = (time.monotonic() - began) / (step + 1 - start)
       say(_line(step, steps, values, turns, left * (steps - step - 1)))
   return updates.unreplicate(state).params
+
+
+def _check_sampling(sampler: Sampler, state: updates.State, limit: int) -> None:
+  """Whether a call with the longest prompts fits beside the state."""
+  prompts = np.zeros((sampler.rows, max(sampler.prompt_lengths)), np.int32)
+  found = memory.need(
+    sampler.policy.sample,
+    sampler.params,
+    jax.random.split(jax.random.key(0), sampler.rows),
+    prompts,
+    np.ones(prompts.shape, np.float32),
+    sampler.temperature,
+  )
+  held = sum(x.nbytes for x in jax.tree.leaves(state))
+  held //= jax.local_device_count()
+  memory.check("a call of the sampler", found, limit, besides=held)
 
 
 def _make_update(sampler: Sampler, optimizer, loss, microbatch: int | None):

@@ -16,6 +16,7 @@ from jaxkern import models
 from jaxkern.data import corpus
 from jaxkern.data.corpus import Example
 from jaxkern.evaluator import Evaluator, Request
+from jaxkern.models import checkpoints
 from jaxkern.rollout import prompts
 from jaxkern.rollout.collect import Sampler
 from jaxkern.tasks import suite
@@ -106,7 +107,7 @@ class _Stages:
       self._examples = corpus.verify(
         proposals, evaluator, workdir / "corpus.jsonl"
       )
-    self._tokenizer = _tokenizer(workdir, self._examples, config.vocab_size)
+    self._tokenizer = _tokenizer(workdir, self._examples, config)
     self._policy = make_policy(config, self._tokenizer)
 
   def warm_start(self, metrics: Metrics) -> Any:
@@ -227,7 +228,7 @@ def make_policy(config: ConfigDict, tokenizer: Tokenizer) -> models.Policy:
   return models.make(
     config.model,
     vocab_size=tokenizer.vocab_size,
-    end_id=tokenizer.end_id,
+    end_id=tokenizer.end_ids,
     pad_id=tokenizer.pad_id,
   )
 
@@ -244,7 +245,7 @@ def load(workdir: str | os.PathLike) -> tuple[ConfigDict, Tokenizer, Any]:
   config = ConfigDict(json.loads((workdir / "config.json").read_text()))
   for stage in reversed(_TRAINING):
     if Checkpoints.latest(workdir / stage):
-      tokenizer = Tokenizer.load(workdir / "tokenizer.json")
+      tokenizer = _tokenizer(workdir, (), config)
       with Checkpoints(workdir / stage) as checkpoints:
         state = checkpoints.restore(None)[1]
       return config, tokenizer, state["params"]
@@ -252,14 +253,24 @@ def load(workdir: str | os.PathLike) -> tuple[ConfigDict, Tokenizer, Any]:
 
 
 def _tokenizer(
-  workdir: pathlib.Path, examples: Sequence[Example], vocab_size: int
+  workdir: pathlib.Path, examples: Sequence[Example], config: ConfigDict
 ) -> Tokenizer:
-  """Trained once on the corpus as the policy will see it."""
+  """The checkpoint's, or one trained on the corpus as the policy will see it.
+
+  Trained only once; a checkpoint's is read where it is.
+  """
+  if config.model.get("checkpoint"):
+    _, text = checkpoints.describe(config.model.checkpoint)
+    if text is None:
+      raise ValueError(
+        f"{config.model.checkpoint}: expected a tokenizer, got none"
+      )
+    return text.tokenizer
   path = workdir / "tokenizer.json"
   if not path.exists():
     if not examples:
       raise ValueError("corpus: no kernel of the corpus passed the evaluator")
-    Tokenizer.train(_texts(examples), vocab_size).save(path)
+    Tokenizer.train(_texts(examples), config.vocab_size).save(path)
   return Tokenizer.load(path)
 
 

@@ -18,6 +18,7 @@ from jaxkern.models.policy import Policy
 from jaxkern.rollout import collect, prompts
 from jaxkern.tasks import suite
 from jaxkern.tokenizer import Tokenizer
+from jaxkern.training import memory
 from jaxkern.training.checkpoint import Checkpoints
 from jaxkern.training.metrics import Metrics
 
@@ -120,6 +121,12 @@ def train(
   with Checkpoints(directory) as checkpoints:
     start, state = checkpoints.restore(updates.init_state(params, optimizer))
     state = updates.replicate(state)
+    if (limit := memory.limit()) is not None and start < steps:
+      longest_pair = Pair([0] * max(prompt_lengths), [0] * longest)
+      batch = make_batch([longest_pair] * rows, prompt_lengths, 0)
+      sharded = batches.shard(batch, devices, microbatch or 1)
+      found = memory.need(update, state, sharded)
+      memory.check("an update of the warm start", found, limit)
     bar = tqdm.tqdm(total=steps, initial=start, desc="warm start", unit="step")
     for step in range(start, steps):
       began = time.monotonic()

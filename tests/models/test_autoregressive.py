@@ -7,6 +7,7 @@ import pytest
 
 from jaxkern import models
 from jaxkern.models import autoregressive as autoregressive_module
+from jaxkern.models import decoding
 from jaxkern.models.autoregressive import autoregressive
 
 PAD, END = 0, 1
@@ -79,6 +80,24 @@ def test_teacher_forcing_reproduces_the_recorded_log_probs(
   assert (np.asarray(drawn.log_probs)[np.asarray(drawn.mask) > 0] < 0).all()
 
 
+def test_pieces_of_logits_have_the_same_gradient(monkeypatch, params):
+  monkeypatch.setattr(autoregressive_module, "_PIECE", 3)
+  prompts, prompt_mask = left_padded(ROWS, 5)
+  tokens = np.arange(4 * NEW).reshape(4, NEW) % VOCAB
+  rows = prompts, prompt_mask, tokens, np.ones(tokens.shape), (), 1.5
+
+  def scored(remat):
+    policy = make(remat=remat, dtype=np.float32)  # Of this test alone.
+    loss = lambda p: jnp.mean(policy.log_probs(p, *rows))  # noqa: E731
+    return policy.log_probs(params, *rows), jax.grad(loss)(params)
+
+  jax.tree.map(
+    lambda x, y: np.testing.assert_allclose(x, y, atol=1e-3, rtol=1e-4),
+    scored(True),
+    scored(False),
+  )
+
+
 def test_a_completion_ends_at_its_first_end_token(policy, params):
   drawn = policy.sample(
     params, jax.random.key(3), *left_padded(ROWS * 16, 5), temperature=2.0
@@ -112,6 +131,44 @@ def test_rows_depend_neither_on_batch_size_nor_padding(policy, params, sampled):
     params, jax.random.key(1), *left_padded(ROWS[:2], 9), temperature=1.0
   )
   np.testing.assert_array_equal(fewer.tokens, sampled.tokens[:2])
+
+
+def test_with_a_key_each_rows_depend_on_nothing_else(policy, params):
+  keys = jax.random.split(jax.random.key(9), 4)
+  one = policy.sample(params, keys, *left_padded(ROWS, 5), temperature=1.0)
+  order = np.array([2, 0, 3])
+  other = policy.sample(
+    params, keys[order], *left_padded([ROWS[i] for i in order], 7), 1.0
+  )
+  np.testing.assert_array_equal(other.tokens, one.tokens[order])
+  np.testing.assert_array_equal(other.mask, one.mask[order])
+  np.testing.assert_allclose(other.log_probs, one.log_probs[order], atol=1e-5)
+
+
+def test_samples_of_a_prompt_are_those_of_the_prompt_repeated(policy, params):
+  key = jax.random.key(10)
+  got = policy.sample(params, key, *left_padded(ROWS, 5), 1.0, samples=3)
+  rows = [row for row in ROWS for _ in range(3)]
+  expected = policy.sample(params, key, *left_padded(rows, 5), 1.0)
+  np.testing.assert_array_equal(got.tokens, expected.tokens)
+  np.testing.assert_allclose(got.log_probs, expected.log_probs, atol=1e-5)
+
+
+def test_samples_of_a_prompt_are_read_once(policy, params):
+  """The products of reading have as many rows as there are prompts."""
+  prompts, mask = left_padded([[2] * 29], 29)
+  text = policy.sample.lower(
+    params, jax.random.key(0), prompts, mask, 1.0, samples=5
+  ).as_text()
+  assert "tensor<1x29x24xf32>" in text
+  assert "tensor<5x29x24xf32>" not in text
+
+
+def test_top_k_of_one_is_the_likeliest_at_any_temperature(params):
+  prompts = left_padded(ROWS, 5)
+  drawn = make(top_k=1).sample(params, jax.random.key(6), *prompts, 2.0)
+  greedy = make().sample(params, jax.random.key(6), *prompts, 0.0)
+  np.testing.assert_array_equal(drawn.tokens, greedy.tokens)
 
 
 def test_equal_prompts_draw_different_completions(policy, params):
@@ -153,20 +210,20 @@ def test_temperature_zero_takes_the_likeliest_whatever_the_key(policy, params):
 
 def test_sampling_stops_when_every_row_has_ended(monkeypatch, params):
   chosen = []
-  choose = autoregressive_module._choose
+  choose = decoding.choose
 
-  def counting(*args):
+  def counting(*args, **options):
     jax.debug.callback(lambda: chosen.append(1))
-    return choose(*args)
+    return choose(*args, **options)
 
-  monkeypatch.setattr(autoregressive_module, "_choose", counting)
+  monkeypatch.setattr(decoding, "choose", counting)
   policy = make(max_new_tokens=200)
   drawn = policy.sample(
     params, jax.random.key(8), *left_padded(ROWS, 5), temperature=2.0
   )
   jax.effects_barrier()
   longest = drawn.mask.sum(axis=1).max()
-  assert len(chosen) == longest < 200
+  assert longest <= len(chosen) < longest + decoding._STRIDE < 200
 
 
 def test_make_builds_the_policy_a_config_describes():

@@ -12,7 +12,7 @@ import small_checkpoints as small
 
 from jaxkern import models
 from jaxkern.models import checkpoints, transformer
-from jaxkern.models.transformer import with_room
+from jaxkern.models.attention import with_room
 
 EXPECTED = np.load(pathlib.Path(__file__).parent / "parity.npz")
 LENGTH = small.TOKENS.shape[1]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from jaxkern.models import transformer
-from jaxkern.models.transformer import Cache, Transformer, with_room
+from jaxkern.models.attention import Cache, with_room
+from jaxkern.models.transformer import Transformer
 
 
 def small(**changes):

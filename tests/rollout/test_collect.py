@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 
+from jaxkern import models
 from jaxkern.models.policy import Policy, Sampled
 from jaxkern.rollout import collect
 from jaxkern.tasks import suite
@@ -21,12 +22,14 @@ def tokenizer():
 def sampler_of(tokenizer, rows=4, calls=None):
   letter, end = tokenizer.encode("a")[0], tokenizer.end_id
 
-  def sample(params, key, prompts, prompt_mask, temperature):
+  def sample(params, keys, prompts, prompt_mask, temperature, samples=1):
     if calls is not None:
       calls.append(prompts.shape)
-    tokens = np.full((len(prompts), 3), tokenizer.pad_id, np.int32)
+    written = len(prompts) * samples
+    assert keys.shape == (written,)
+    tokens = np.full((written, 3), tokenizer.pad_id, np.int32)
     tokens[:, :2] = letter, end
-    mask = np.array([[1, 1, 0]] * len(prompts), np.float32)
+    mask = np.array([[1, 1, 0]] * written, np.float32)
     return Sampled(tokens, mask, -mask, ())
 
   policy = Policy(init=None, sample=sample, log_probs=None)
@@ -130,7 +133,27 @@ def test_rows_are_padded_to_few_shapes(tokenizer):
     evaluate,
     tasks=("relu", "tanh", "relu"),
   )
-  assert calls == [(4, 128), (4, 128)]
+  assert calls == [(2, 128), (2, 128)]  # Each for two rows of a group.
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4])
+def test_a_completion_does_not_depend_on_who_shares_its_call(tokenizer, rows):
+  policy = models.make(
+    dict(width=8, layers=1, heads=2, kv_heads=1, hidden=8, max_new_tokens=6),
+    vocab_size=tokenizer.vocab_size,
+    end_id=tokenizer.end_ids,
+    pad_id=tokenizer.pad_id,
+  )
+  params = policy.init(jax.random.key(0))
+
+  def written(rows):
+    """What 4 rows of two groups write when so many share a call."""
+    sampler = collect.Sampler(policy, params, tokenizer, (128, 512), rows, 1.0)
+    groups, _ = run(sampler, verdicts(["ok"] * 4), turns=1)
+    return [r.turns[0].tokens.tolist() for group in groups for r in group]
+
+  assert written(rows) == written(1)
+  assert len(set(map(str, written(1)))) == 4
 
 
 def test_pad_prompts_pads_on_the_left_to_the_smallest_length_that_fits():

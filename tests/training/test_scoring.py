@@ -261,10 +261,11 @@ def test_policy_writes_every_sample_that_is_missing(monkeypatch, tmp_path):
   tokenizer = Tokenizer.train(["right", "relu"], 300)
   asked = []
 
-  def sample(params, key, prompts, prompt_mask, temperature):
-    asked.append((len(prompts), temperature))
+  def sample(params, key, prompts, prompt_mask, temperature, samples=1):
+    asked.append((len(prompts) * samples, temperature))
     ids = [*tokenizer.encode("right"), tokenizer.end_id]
-    tokens = np.tile(np.array(ids, np.int32), (len(prompts), 1))
+    written = len(prompts) * samples
+    tokens = np.tile(np.array(ids, np.int32), (written, 1))
     mask = np.ones(tokens.shape, np.float32)
     return Sampled(tokens, mask, np.zeros_like(mask), ())
 
