@@ -1,5 +1,6 @@
-"""The ring: tasks, rollouts, verdicts, tournament, update, round and round."""
+"""The ring: tasks, rollouts, verdicts, advantages, update, round and round."""
 
+import math
 import os
 import time
 from collections import Counter
@@ -13,6 +14,7 @@ from jaxkern.learning import batch as batches
 from jaxkern.learning import update as updates
 from jaxkern.learning.batch import Batch
 from jaxkern.rewards import leap
+from jaxkern.rewards.rules import Attempt, Rule, Score
 from jaxkern.rollout import collect
 from jaxkern.rollout.collect import Evaluate, Rollout, Sampler, Turn
 from jaxkern.tasks import suite
@@ -34,7 +36,8 @@ def train(
   turns: int,
   t_min: int,
   t_max: int,
-  gamma: float,
+  rule: Rule,
+  score: Score,
   learning_rate: float,
   clip_norm: float,
   eps_low: float,
@@ -45,7 +48,9 @@ def train(
   microbatch: int | None,
   say: Callable[[str], None] = print,
 ) -> Any:
-  """LEAP (arXiv 2608.01804) from sampler.params; returns the parameters.
+  """Reinforces sampler.params by a rule; returns the parameters.
+
+  With the gate and the tournament this is LEAP (arXiv 2608.01804).
 
   Step k is a function of (seed, k) and the state before it, and the state after
   it is on disk before step k + 1 begins: a run that is killed and started again
@@ -54,7 +59,8 @@ def train(
   Args:
     prompts: tasks per step, G = group_size rollouts each, K = turns at most.
     t_min, t_max: the gate; see `leap.expand`.
-    gamma: credit of earlier turns; see `leap.credit`.
+    rule: from a group's attempts to advantages; see `rules.make`.
+    score: from a result to a turn's score; see `rules.score`.
     eps_low, eps_high, kl, length: see `losses.clipped_surrogate`.
     minibatches: optimiser steps that a step's rows are split over.
     say: prints the line of each step.
@@ -85,7 +91,7 @@ def train(
         gate=lambda failures: leap.expand(failures, t_min, t_max),
       )
       middle = time.monotonic()
-      rows = credited_turns(groups, gamma)
+      rows = credited_turns(groups, rule, score)
       values = {}
       for part in _split(rows, minibatches, rng):
         batch = make_batch(part, sampler)
@@ -94,6 +100,7 @@ def train(
         values = {name: float(x) for name, x in values.items()}
       checkpoints.save(step + 1, updates.unreplicate(state))
       values |= summarise(groups, turns, t_min, t_max)
+      values["turns_trained_on"] = len(rows)
       values |= {f"seconds_{k}": x for k, x in seconds._asdict().items()}
       values["seconds_updating"] = time.monotonic() - middle
       metrics.write(step, values, "rl")
@@ -114,14 +121,19 @@ def _make_update(sampler: Sampler, optimizer, loss, microbatch: int | None):
 
 
 def credited_turns(
-  groups: Sequence[Sequence[Rollout]], gamma: float
+  groups: Sequence[Sequence[Rollout]], rule: Rule, score: Score
 ) -> list[tuple[Turn, float]]:
   """Every turn with its advantage; those of advantage 0 teach nothing."""
   rows = []
   for group in groups:
-    advantages = leap.advantages(np.array([r.success_turn for r in group]))
-    for rollout, advantage in zip(group, advantages, strict=True):
-      credits = leap.credit(float(advantage), len(rollout.turns), gamma)
+    attempts = [
+      Attempt(
+        np.array([score(turn.result) for turn in rollout.turns]),
+        not math.isinf(rollout.success_turn),
+      )
+      for rollout in group
+    ]
+    for rollout, credits in zip(group, rule(attempts), strict=True):
       rows += zip(rollout.turns, credits.tolist(), strict=True)
   return [
     (turn, credit)
@@ -138,7 +150,8 @@ def make_batch(rows: Sequence[tuple[Turn, float]], sampler: Sampler) -> Batch:
     sampler.prompt_lengths,
     sampler.tokenizer.pad_id,
   )
-  longest = int(max(turn.mask.sum() for turn in turns))
+  # A batch of empty completions still has a shape.
+  longest = max(1, *(int(turn.mask.sum()) for turn in turns))
   length = min(collect.rounded(longest), len(turns[0].tokens))
   return Batch(
     prompts,

@@ -16,6 +16,7 @@ from jaxkern import models
 from jaxkern.data import corpus
 from jaxkern.data.corpus import Example
 from jaxkern.evaluator import Evaluator, Request
+from jaxkern.rewards import rules
 from jaxkern.rollout import prompts
 from jaxkern.rollout.collect import Sampler
 from jaxkern.tasks import suite
@@ -100,6 +101,9 @@ class _Stages:
     self._workdir = workdir
     self._evaluator = evaluator
     self._clock = clock
+    self._rl = config.rl.to_dict()
+    self._rl["rule"] = rules.make(**self._rl["rule"])
+    self._rl["score"] = rules.score(self._rl["score"])
     with clock.stage("corpus"):
       names = suite.names(split="train")
       proposals = corpus.propose(names, config.seed, config.corpus.count)
@@ -127,7 +131,7 @@ class _Stages:
       )
 
   def reinforce(self, params: Any, metrics: Metrics) -> Any:
-    """LEAP from `params`; returns the parameters."""
+    """Reinforcement of `params`; returns the parameters."""
     config = self._config
     with self._clock.stage("rl"):
       return rl.train(
@@ -139,7 +143,7 @@ class _Stages:
         seed=config.seed,
         length=config.model.max_new_tokens,
         microbatch=config.microbatch,
-        **config.rl,
+        **self._rl,
       )
 
   def judge(self, params: Any, label: str) -> dict[str, dict]:
@@ -155,10 +159,10 @@ class _Stages:
           self._workdir / FILES[what, label],
           seed=config.seed + 1,
           samples=config.evaluation[what].samples,
-          turns=config.rl.turns,
+          turns=config.evaluation.turns,
           label=f"evaluating {label}, {what.replace('_', ' ')}",
         )
-      rates[what] = evaluation.pass_rates(records, config.rl.turns)
+      rates[what] = evaluation.pass_rates(records, config.evaluation.turns)
     return rates
 
   def _sampler(self, params: Any, temperature: float) -> Sampler:
@@ -174,7 +178,12 @@ class _Stages:
   def _evaluate(self, pairs: Iterable) -> list:
     # No list: judging begins while the rest is sampled.
     return self._evaluator.evaluate(
-      Request(task, source, run_timeout_s=self._config.run_timeout_s)
+      Request(
+        task,
+        source,
+        repetitions=self._config.repetitions,
+        run_timeout_s=self._config.run_timeout_s,
+      )
       for task, source in pairs
     )
 
