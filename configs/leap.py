@@ -32,6 +32,14 @@ run that was interrupted.
 
 from ml_collections import ConfigDict
 
+# Of completions of which the trainer thinks otherwise than the sampler did.
+_REJECTION = {
+  "name": "geometric_mean",
+  "low": 0.999,
+  "high": 1.001,
+  "veto": 1e-4,
+}
+
 
 def get_config(variant: str = "demo") -> ConfigDict:
   """The config of a variant."""
@@ -78,7 +86,10 @@ def _settings(group_size: int) -> dict[str, dict]:
     "kevin": everything
     | timed
     | {"rule": {"name": "kevin", "gamma": 0.4}, "score": "kevin"},
-    "dr_kernel": everything | timed | trloo | {"score": "dr_kernel"},
+    "dr_kernel": everything
+    | timed
+    | trloo
+    | {"score": "dr_kernel", "keep": _REJECTION},
     "murphy_max": everything | {"rule": {"name": "murphy_max"}},
     "murphy_mean": everything | {"rule": {"name": "murphy_mean", "gamma": 0.9}},
     "musacoder": everything | {"rule": {"name": "musacoder", "alpha": 0.75}},
@@ -134,8 +145,9 @@ def _demo() -> ConfigDict:
       "score": "passed",
       "learning_rate": 4e-4,
       "clip_norm": 1.0,
-      "eps_low": 0.2,
-      "eps_high": 0.28,
+      "objective": {"name": "clipped", "eps_low": 0.2, "eps_high": 0.28},
+      "normalise": "length",  # Or tokens: the mean over those of a batch.
+      "keep": {"name": "everything"},
       "kl": 0.0,
       "minibatches": 1,
     }

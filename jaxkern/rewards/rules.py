@@ -7,14 +7,13 @@ pure and finite on every group: all passed, all failed, one attempt, none.
 Symbols: G attempts, attempt i takes K_i turns with scores s_{i,1..K_i}.
 """
 
-import functools
-import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxkern import config
 from jaxkern.rewards import leap
 
 
@@ -164,20 +163,8 @@ RULES: dict[str, Callable[..., list[np.ndarray]]] = {
 
 
 def make(name: str, **options: Any) -> Rule:
-  """The rule of that name with its options.
-
-  Raises:
-    ValueError: unknown name, or options other than the rule's own.
-  """
-  if name not in RULES:
-    raise ValueError(f"rule: expected one of {', '.join(RULES)}, got {name}")
-  rule = RULES[name]
-  wanted = [*inspect.signature(rule).parameters][1:]
-  if sorted(options) != sorted(wanted):
-    raise ValueError(
-      f"rule {name}: expected the options {wanted}, got {sorted(options)}"
-    )
-  return functools.partial(rule, **options)
+  """The rule of that name; see `config.choose`."""
+  return config.choose("rule", RULES, name, **options)
 
 
 def passed(result: Any) -> float:
@@ -208,11 +195,5 @@ SCORES: dict[str, Score] = {
 
 
 def score(name: str) -> Score:
-  """The score of that name: a result of the evaluator to a number.
-
-  Raises:
-    ValueError: unknown name.
-  """
-  if name not in SCORES:
-    raise ValueError(f"score: expected one of {', '.join(SCORES)}, got {name}")
-  return SCORES[name]
+  """The score of that name: a result of the evaluator to a number."""
+  return config.choose("score", SCORES, name)

@@ -40,10 +40,7 @@ def train(
   score: Score,
   learning_rate: float,
   clip_norm: float,
-  eps_low: float,
-  eps_high: float,
-  kl: float,
-  length: int,
+  loss: updates.LossFunction,
   minibatches: int,
   microbatch: int | None,
   say: Callable[[str], None] = print,
@@ -61,14 +58,11 @@ def train(
     t_min, t_max: the gate; see `leap.expand`.
     rule: from a group's attempts to advantages; see `rules.make`.
     score: from a result to a turn's score; see `rules.score`.
-    eps_low, eps_high, kl, length: see `losses.clipped_surrogate`.
+    loss: see `updates.reinforce`.
     minibatches: optimiser steps that a step's rows are split over.
     say: prints the line of each step.
   """
   optimizer = updates.make_optimizer(learning_rate, clip_norm=clip_norm)
-  loss = updates.reinforce(
-    eps_low=eps_low, eps_high=eps_high, kl=kl, length=length
-  )
   update = _make_update(sampler, optimizer, loss, microbatch)
   devices = jax.local_device_count()
   began = time.monotonic()
@@ -92,15 +86,19 @@ def train(
       )
       middle = time.monotonic()
       rows = credited_turns(groups, rule, score)
-      values = {}
+      values, mismatch = {}, None
       for part in _split(rows, minibatches, rng):
         batch = make_batch(part, sampler)
         sharded = batches.shard(batch, devices, microbatch or 1)
         state, values = update(state, sharded)
         values = {name: float(x) for name, x in values.items()}
+        # Of the first part, which the parameters that sampled it have judged.
+        mismatch = values["log_ratio"] if mismatch is None else mismatch
       checkpoints.save(step + 1, updates.unreplicate(state))
       values |= summarise(groups, turns, t_min, t_max)
       values["turns_trained_on"] = len(rows)
+      if mismatch is not None:
+        values["sampler_mismatch"] = mismatch
       values |= {f"seconds_{k}": x for k, x in seconds._asdict().items()}
       values["seconds_updating"] = time.monotonic() - middle
       metrics.write(step, values, "rl")

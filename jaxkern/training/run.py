@@ -16,6 +16,8 @@ from jaxkern import models
 from jaxkern.data import corpus
 from jaxkern.data.corpus import Example
 from jaxkern.evaluator import Evaluator, Request
+from jaxkern.learning import losses, mismatch
+from jaxkern.learning import update as updates
 from jaxkern.rewards import rules
 from jaxkern.rollout import prompts
 from jaxkern.rollout.collect import Sampler
@@ -101,9 +103,7 @@ class _Stages:
     self._workdir = workdir
     self._evaluator = evaluator
     self._clock = clock
-    self._rl = config.rl.to_dict()
-    self._rl["rule"] = rules.make(**self._rl["rule"])
-    self._rl["score"] = rules.score(self._rl["score"])
+    self._rl = rl_options(config)
     with clock.stage("corpus"):
       names = suite.names(split="train")
       proposals = corpus.propose(names, config.seed, config.corpus.count)
@@ -141,7 +141,6 @@ class _Stages:
         self._workdir / "rl",
         metrics,
         seed=config.seed,
-        length=config.model.max_new_tokens,
         microbatch=config.microbatch,
         **self._rl,
       )
@@ -186,6 +185,31 @@ class _Stages:
       )
       for task, source in pairs
     )
+
+
+def rl_options(config: ConfigDict) -> dict[str, Any]:
+  """config.rl as arguments of `rl.train`: what it names is looked up.
+
+  Raises:
+    ValueError: a name that is unknown, or options that are not its own.
+  """
+  options = config.rl.to_dict()
+  options["rule"] = rules.make(**options["rule"])
+  options["score"] = rules.score(options["score"])
+  lengths = {"length": config.model.max_new_tokens, "tokens": None}
+  if config.rl.normalise not in lengths:
+    raise ValueError(
+      f"normalise: expected length or tokens, got {config.rl.normalise}"
+    )
+  options["loss"] = updates.reinforce(
+    objective=configs.choose(
+      "objective", losses.OBJECTIVES, **options.pop("objective")
+    ),
+    keep=configs.choose("keep", mismatch.KEEP, **options.pop("keep")),
+    kl=options.pop("kl"),
+    length=lengths[options.pop("normalise")],
+  )
+  return options
 
 
 def practised(config: ConfigDict) -> list[str]:

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import jax
 
 from jaxkern import models
+from jaxkern.learning import update as updates
 from jaxkern.rewards import rules
 from jaxkern.rollout.collect import Sampler
 from jaxkern.tokenizer import Tokenizer
@@ -21,10 +22,7 @@ OPTIONS = dict(
   score=rules.passed,
   learning_rate=1e-3,
   clip_norm=1.0,
-  eps_low=0.2,
-  eps_high=0.28,
-  kl=0.0,
-  length=8,
+  loss=updates.reinforce(length=8),
   minibatches=1,
   microbatch=None,
   say=lambda line: None,

@@ -9,8 +9,7 @@ import pytest
 import small_loop
 from small_loop import OPTIONS, evaluate
 
-from jaxkern.rewards import rules
-from jaxkern.training import rl
+from jaxkern.training import rl, run
 from jaxkern.training.metrics import Metrics, read
 
 FILE = pathlib.Path(__file__).parents[2] / "configs" / "leap.py"
@@ -68,13 +67,29 @@ def test_an_unknown_setting_is_refused():
     CONFIG.get_config("demo-deep")
 
 
+@pytest.mark.parametrize(
+  ("changes", "said"),
+  [
+    ({"rule": {"name": "x"}}, "rule: expected one of tournament"),
+    ({"normalise": "rows"}, "normalise: expected length or tokens, got rows"),
+    ({"keep": {"name": "mean_absolute"}}, r"keep mean_absolute: .*delta"),
+    ({"objective": {"name": "clipped"}}, r"clipped: .*eps_high"),
+  ],
+)
+def test_what_a_config_names_wrongly_is_said_before_anything_runs(
+  changes, said
+):
+  config = CONFIG.get_config("tiny")
+  for name, value in changes.items():
+    config.rl[name] = value
+  with pytest.raises(ValueError, match=said):
+    run.rl_options(config)
+
+
 def options_of(setting):
   """The tiny config's reinforcement for the small policy of test_rl."""
   config = CONFIG.get_config(f"tiny-{setting}")
-  made = config.rl.to_dict() | {"steps": 2, "prompts": 2}
-  made["rule"] = rules.make(**made["rule"])
-  made["score"] = rules.score(made["score"])
-  return {**OPTIONS, **made}
+  return {**OPTIONS, **run.rl_options(config), "steps": 2, "prompts": 2}
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
