@@ -1,11 +1,30 @@
-"""LEAP on a small policy of its own, from nothing to reinforced kernels.
+"""LEAP and its rivals on a small policy, from nothing to reinforced kernels.
 
   python -m jaxkern.bin.train --config=configs/leap.py:demo --workdir=runs/demo
+  python -m jaxkern.bin.train --config=configs/leap.py:demo-dense \
+    --workdir=runs/dense
+
+The variant is a size and, after a dash, a setting; without one it is LEAP.
 
 demo  two cores, no GPU: a corpus of verified kernels, a warm start on it, and
-      LEAP with real compiles on the cpu device. docs/leap.md says what to
-      expect.
+      reinforcement with real compiles on the cpu device. docs/leap.md says what
+      to expect.
 tiny  the same in half a minute, for tests: too short to learn anything.
+
+The five of the comparison, which differ in nothing else:
+leap        the gate and the tournament
+dense       neither: every failure gets every turn, TRLOO on returns of turns
+single      one turn, GRPO
+gate        the gate alone, with dense's TRLOO
+tournament  the tournament alone: every failure gets every turn
+
+Ablations of the gate (LEAP's own leaves groups out that failed altogether):
+below_half  expands groups of which less than half failed
+half_up     expands groups of which half or more failed, all included
+all         expands all: `tournament` by another name
+
+Other rivals: multi (GRPO on an attempt's outcome, dense), kevin, dr_kernel,
+murphy_max, murphy_mean, musacoder; docs/leap.md says what each of them is.
 
 Any value can be overridden: --config.rl.steps=40. The same command continues a
 run that was interrupted.
@@ -13,14 +32,77 @@ run that was interrupted.
 
 from ml_collections import ConfigDict
 
+# Of completions of which the trainer thinks otherwise than the sampler did.
+_REJECTION = {
+  "name": "geometric_mean",
+  "low": 0.999,
+  "high": 1.001,
+  "veto": 1e-4,
+}
+
 
 def get_config(variant: str = "demo") -> ConfigDict:
   """The config of a variant."""
+  size, _, setting = variant.partition("-")
+  if size == "demo":
+    config = _demo()
+  elif size == "tiny":
+    config = _tiny()
+  else:
+    raise ValueError(
+      f"config: expected leap.py:demo or :tiny, with -SETTING after it or not,"
+      f" got :{variant}"
+    )
+  known = _settings(config.rl.group_size)
+  if (setting or "leap") not in known:
+    raise ValueError(
+      f"config: expected one of {', '.join(known)} after the dash, got"
+      f" {setting}"
+    )
+  for name, value in known[setting or "leap"].items():
+    if name == "repetitions":
+      config.repetitions = value
+    else:  # Not `update`, which would keep the options of LEAP's rule.
+      config.rl[name] = ConfigDict(value) if isinstance(value, dict) else value
+  return config
+
+
+def _settings(group_size: int) -> dict[str, dict]:
+  """What the settings change in config.rl, and in repetitions."""
+  everything = {"t_min": 0, "t_max": group_size}
+  trloo = {"rule": {"name": "trloo", "gamma": 1.0}}
+  timed = {"repetitions": 10}
+  half = -(-group_size // 2)
+  return {
+    "leap": {},
+    "dense": everything | trloo,
+    "single": {"turns": 1, "rule": {"name": "grpo"}},
+    "gate": trloo,
+    "tournament": everything,
+    "below_half": {"t_min": 1, "t_max": half - 1},
+    "half_up": {"t_min": half, "t_max": group_size},
+    "all": everything,
+    "multi": everything | {"rule": {"name": "grpo"}},
+    "kevin": everything
+    | timed
+    | {"rule": {"name": "kevin", "gamma": 0.4}, "score": "kevin"},
+    "dr_kernel": everything
+    | timed
+    | trloo
+    | {"score": "dr_kernel", "keep": _REJECTION},
+    "murphy_max": everything | {"rule": {"name": "murphy_max"}},
+    "murphy_mean": everything | {"rule": {"name": "murphy_mean", "gamma": 0.9}},
+    "musacoder": everything | {"rule": {"name": "musacoder", "alpha": 0.75}},
+  }
+
+
+def _demo() -> ConfigDict:
   config = ConfigDict()
   config.seed = 0
   config.device = "cpu"
   config.compile_workers = 0  # One per core.
   config.run_timeout_s = 5.0
+  config.repetitions = 0  # Timed samples of a right kernel; 0 only checks.
 
   config.corpus = ConfigDict({"count": 840})
   config.vocab_size = 1024
@@ -59,33 +141,39 @@ def get_config(variant: str = "demo") -> ConfigDict:
       "turns": 3,
       "t_min": 4,
       "t_max": 7,
-      "gamma": 0.5,
+      "rule": {"name": "tournament", "gamma": 0.5},
+      "score": "passed",
       "learning_rate": 4e-4,
       "clip_norm": 1.0,
-      "eps_low": 0.2,
-      "eps_high": 0.28,
+      "objective": {"name": "clipped", "eps_low": 0.2, "eps_high": 0.28},
+      "normalise": "length",  # Or tokens: the mean over those of a batch.
+      "keep": {"name": "everything"},
       "kl": 0.0,
       "minibatches": 1,
     }
   )
   config.evaluation = ConfigDict(
     {
+      "turns": 3,  # Of every setting, also of those that train on fewer.
       "new_sizes": {"samples": 9},
       "new_tasks": {"tasks": 16, "samples": 13},
       "temperature": 1.0,
     }
   )
-  if variant == "tiny":
-    config.corpus.count = 70
-    config.model.update({"width": 32, "layers": 1, "heads": 2, "kv_heads": 2})
-    config.model.update({"hidden": 64, "max_new_tokens": 64})
-    config.rows = 8
-    config.sft.update({"steps": 2, "minibatches": 2, "rows": 4})
-    config.rl.update({"steps": 2, "prompts": 2, "group_size": 2, "turns": 2})
-    config.rl.update({"t_min": 1, "t_max": 2})
-    config.tasks = 2
-    config.evaluation.new_sizes.samples = 2
-    config.evaluation.new_tasks.update({"tasks": 2, "samples": 2})
-  elif variant != "demo":
-    raise ValueError(f"config: expected leap.py:demo or :tiny, got :{variant}")
+  return config
+
+
+def _tiny() -> ConfigDict:
+  config = _demo()
+  config.corpus.count = 70
+  config.model.update({"width": 32, "layers": 1, "heads": 2, "kv_heads": 2})
+  config.model.update({"hidden": 64, "max_new_tokens": 64})
+  config.rows = 8
+  config.sft.update({"steps": 2, "minibatches": 2, "rows": 4})
+  config.rl.update({"steps": 2, "prompts": 2, "group_size": 2, "turns": 2})
+  config.rl.update({"t_min": 1, "t_max": 2})
+  config.tasks = 2
+  config.evaluation.turns = 2
+  config.evaluation.new_sizes.samples = 2
+  config.evaluation.new_tasks.update({"tasks": 2, "samples": 2})
   return config

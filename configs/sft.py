@@ -24,6 +24,7 @@ def get_config(variant: str = "smollm2") -> ConfigDict:
   config.device = "cuda"
   config.compile_workers = 0  # One per core.
   config.run_timeout_s = 5.0
+  config.repetitions = 0  # Timed samples of a right kernel; 0 only checks.
 
   config.corpus = ConfigDict({"count": 2400})
   # Tokens; each compiles once. No first turn has more than 128.
@@ -59,17 +60,20 @@ def get_config(variant: str = "smollm2") -> ConfigDict:
       "turns": 3,
       "t_min": 4,
       "t_max": 7,
-      "gamma": 0.5,
+      "rule": {"name": "tournament", "gamma": 0.5},
+      "score": "passed",
       "learning_rate": 2e-5,
       "clip_norm": 1.0,
-      "eps_low": 0.2,
-      "eps_high": 0.28,
+      "objective": {"name": "clipped", "eps_low": 0.2, "eps_high": 0.28},
+      "normalise": "length",
+      "keep": {"name": "everything"},
       "kl": 0.0,
       "minibatches": 1,
     }
   )
   config.evaluation = ConfigDict(
     {
+      "turns": 3,
       "new_sizes": {"samples": 8},
       "new_tasks": {"tasks": 32, "samples": 8},
       "temperature": 1.0,

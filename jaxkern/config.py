@@ -1,8 +1,12 @@
-"""Configs as files of a run, so that a run can only be continued as itself."""
+"""Configs: kept with a run, so that it can only be continued as itself, and
+functions that they choose by name."""
 
+import functools
+import inspect
 import json
 import os
 import pathlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
 
@@ -34,6 +38,31 @@ def keep(config: dict[str, Any], directory: str | os.PathLike) -> None:
   temporary = path.with_suffix(".tmp")
   temporary.write_text(json.dumps(wanted, indent=2) + "\n")
   temporary.rename(path)
+
+
+def choose(
+  what: str, table: Mapping[str, Callable], name: str, **options: Any
+) -> Callable:
+  """A function of a table, its keyword-only parameters bound to options.
+
+  Args:
+    what: is chosen, for the message.
+    table: functions by name.
+    name: of one.
+    options: all of its keyword-only parameters.
+
+  Raises:
+    ValueError: unknown name, or options other than the function's own.
+  """
+  if name not in table:
+    raise ValueError(f"{what}: expected one of {', '.join(table)}, got {name}")
+  parameters = inspect.signature(table[name]).parameters.values()
+  wanted = sorted(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+  if sorted(options) != wanted:
+    raise ValueError(
+      f"{what} {name}: expected the options {wanted}, got {sorted(options)}"
+    )
+  return functools.partial(table[name], **options)
 
 
 def _differences(stored: Any, wanted: Any, name: str = "") -> list[str]:

@@ -9,12 +9,15 @@ from typing import NoReturn
 from absl import app, flags, logging
 
 
-def run(main: Callable[[Sequence[str]], None]) -> None:
+def run(
+  main: Callable[[Sequence[str]], None], positional: bool = False
+) -> None:
   """Runs `main` under absl; a user's mistake becomes one line and exit code 2.
 
   A ValueError or OSError is the user's fault by jaxkern's convention (a wrong
   name, an unwritable directory) and prints as `error: ...`. Anything else is a
-  defect of ours and keeps its traceback.
+  defect of ours and keeps its traceback. Arguments that are no flags are
+  refused, unless `positional`.
   """
 
   def guarded(argv: Sequence[str]) -> None:
@@ -24,7 +27,7 @@ def run(main: Callable[[Sequence[str]], None]) -> None:
     if not flags.FLAGS["verbosity"].present:
       logging.set_verbosity(logging.WARNING)
     try:
-      if len(argv) > 1:
+      if len(argv) > 1 and not positional:
         raise ValueError(f"unexpected arguments: {' '.join(argv[1:])}")
       main(argv)
     except BrokenPipeError:  # The reader, e.g. `head`, has seen enough.

@@ -31,24 +31,24 @@ def advantages(success_turns: np.ndarray) -> np.ndarray:
   reward of 0 or 1.
 
   Args:
-    success_turns: [G], k_i with failure as infinity; G >= 2.
+    success_turns: [G], k_i with failure as infinity. Alone, A = 0.
 
   Returns:
     float32 [G] in [-1, 1].
 
   Raises:
-    ValueError: a group of fewer than two, or turns below 1.
+    ValueError: an empty group, or turns below 1.
   """
   turns = np.asarray(success_turns, np.float64)
-  if turns.ndim != 1 or len(turns) < 2 or not (turns >= 1).all():
+  if turns.ndim != 1 or not len(turns) or not (turns >= 1).all():
     raise ValueError(
-      "success_turns: expected at least two of 1, 2, ... or infinity, got "
+      "success_turns: expected at least one of 1, 2, ... or infinity, got "
       f"{turns.tolist()}"
     )
   mine, others = turns[:, None], turns[None, :]
   worse = (others > mine).sum(axis=1)
   better = (others < mine).sum(axis=1)
-  return ((worse - better) / (len(turns) - 1)).astype(np.float32)
+  return ((worse - better) / max(len(turns) - 1, 1)).astype(np.float32)
 
 
 def credit(advantage: float, turns: int, gamma: float) -> np.ndarray:

@@ -1,5 +1,6 @@
-"""The ring: tasks, rollouts, verdicts, tournament, update, round and round."""
+"""The ring: tasks, rollouts, verdicts, advantages, update, round and round."""
 
+import math
 import os
 import time
 from collections import Counter
@@ -13,6 +14,7 @@ from jaxkern.learning import batch as batches
 from jaxkern.learning import update as updates
 from jaxkern.learning.batch import Batch
 from jaxkern.rewards import leap
+from jaxkern.rewards.rules import Attempt, Rule, Score
 from jaxkern.rollout import collect
 from jaxkern.rollout.collect import Evaluate, Rollout, Sampler, Turn
 from jaxkern.tasks import suite
@@ -35,18 +37,18 @@ def train(
   turns: int,
   t_min: int,
   t_max: int,
-  gamma: float,
+  rule: Rule,
+  score: Score,
   learning_rate: float,
   clip_norm: float,
-  eps_low: float,
-  eps_high: float,
-  kl: float,
-  length: int,
+  loss: updates.LossFunction,
   minibatches: int,
   microbatch: int | None,
   say: Callable[[str], None] = print,
 ) -> Any:
-  """LEAP (arXiv 2608.01804) from sampler.params; returns the parameters.
+  """Reinforces sampler.params by a rule; returns the parameters.
+
+  With the gate and the tournament this is LEAP (arXiv 2608.01804).
 
   Step k is a function of (seed, k) and the state before it, and the state after
   it is on disk before step k + 1 begins: a run that is killed and started again
@@ -55,15 +57,13 @@ def train(
   Args:
     prompts: tasks per step, G = group_size rollouts each, K = turns at most.
     t_min, t_max: the gate; see `leap.expand`.
-    gamma: credit of earlier turns; see `leap.credit`.
-    eps_low, eps_high, kl, length: see `losses.clipped_surrogate`.
+    rule: from a group's attempts to advantages; see `rules.make`.
+    score: from a result to a turn's score; see `rules.score`.
+    loss: see `updates.reinforce`.
     minibatches: optimiser steps that a step's rows are split over.
     say: prints the line of each step.
   """
   optimizer = updates.make_optimizer(learning_rate, clip_norm=clip_norm)
-  loss = updates.reinforce(
-    eps_low=eps_low, eps_high=eps_high, kl=kl, length=length
-  )
   update = _make_update(sampler, optimizer, loss, microbatch)
   devices = jax.local_device_count()
   began = time.monotonic()
@@ -88,15 +88,20 @@ def train(
         gate=lambda failures: leap.expand(failures, t_min, t_max),
       )
       middle = time.monotonic()
-      rows = credited_turns(groups, gamma)
-      values = {}
+      rows = credited_turns(groups, rule, score)
+      values, mismatch = {}, None
       for part in _split(rows, minibatches, rng):
         batch = make_batch(part, sampler)
         sharded = batches.shard(batch, devices, microbatch or 1)
         state, values = update(state, sharded)
         values = {name: float(x) for name, x in values.items()}
+        # Of the first part, which the parameters that sampled it have judged.
+        mismatch = values["log_ratio"] if mismatch is None else mismatch
       checkpoints.save(step + 1, updates.unreplicate(state))
       values |= summarise(groups, turns, t_min, t_max)
+      values["turns_trained_on"] = len(rows)
+      if mismatch is not None:
+        values["sampler_mismatch"] = mismatch
       values |= {f"seconds_{k}": x for k, x in seconds._asdict().items()}
       values["seconds_updating"] = time.monotonic() - middle
       metrics.write(step, values, "rl")
@@ -133,14 +138,19 @@ def _make_update(sampler: Sampler, optimizer, loss, microbatch: int | None):
 
 
 def credited_turns(
-  groups: Sequence[Sequence[Rollout]], gamma: float
+  groups: Sequence[Sequence[Rollout]], rule: Rule, score: Score
 ) -> list[tuple[Turn, float]]:
   """Every turn with its advantage; those of advantage 0 teach nothing."""
   rows = []
   for group in groups:
-    advantages = leap.advantages(np.array([r.success_turn for r in group]))
-    for rollout, advantage in zip(group, advantages, strict=True):
-      credits = leap.credit(float(advantage), len(rollout.turns), gamma)
+    attempts = [
+      Attempt(
+        np.array([score(turn.result) for turn in rollout.turns]),
+        not math.isinf(rollout.success_turn),
+      )
+      for rollout in group
+    ]
+    for rollout, credits in zip(group, rule(attempts), strict=True):
       rows += zip(rollout.turns, credits.tolist(), strict=True)
   return [
     (turn, credit)
@@ -157,7 +167,8 @@ def make_batch(rows: Sequence[tuple[Turn, float]], sampler: Sampler) -> Batch:
     sampler.prompt_lengths,
     sampler.tokenizer.pad_id,
   )
-  longest = int(max(turn.mask.sum() for turn in turns))
+  # A batch of empty completions still has a shape.
+  longest = max(1, *(int(turn.mask.sum()) for turn in turns))
   length = min(collect.rounded(longest), len(turns[0].tokens))
   return Batch(
     prompts,

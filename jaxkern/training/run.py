@@ -16,7 +16,10 @@ from jaxkern import models
 from jaxkern.data import corpus
 from jaxkern.data.corpus import Example
 from jaxkern.evaluator import Evaluator, Request
+from jaxkern.learning import losses, mismatch
+from jaxkern.learning import update as updates
 from jaxkern.models import checkpoints
+from jaxkern.rewards import rules
 from jaxkern.rollout import prompts
 from jaxkern.rollout.collect import Sampler
 from jaxkern.tasks import suite
@@ -101,6 +104,7 @@ class _Stages:
     self._workdir = workdir
     self._evaluator = evaluator
     self._clock = clock
+    self._rl = rl_options(config)
     with clock.stage("corpus"):
       names = suite.names(split="train")
       proposals = corpus.propose(names, config.seed, config.corpus.count)
@@ -128,7 +132,7 @@ class _Stages:
       )
 
   def reinforce(self, params: Any, metrics: Metrics) -> Any:
-    """LEAP from `params`; returns the parameters."""
+    """Reinforcement of `params`; returns the parameters."""
     config = self._config
     with self._clock.stage("rl"):
       return rl.train(
@@ -138,9 +142,8 @@ class _Stages:
         self._workdir / "rl",
         metrics,
         seed=config.seed,
-        length=config.model.max_new_tokens,
         microbatch=config.microbatch,
-        **config.rl,
+        **self._rl,
       )
 
   def judge(self, params: Any, label: str) -> dict[str, dict]:
@@ -156,10 +159,10 @@ class _Stages:
           self._workdir / FILES[what, label],
           seed=config.seed + 1,
           samples=config.evaluation[what].samples,
-          turns=config.rl.turns,
+          turns=config.evaluation.turns,
           label=f"evaluating {label}, {what.replace('_', ' ')}",
         )
-      rates[what] = evaluation.pass_rates(records, config.rl.turns)
+      rates[what] = evaluation.pass_rates(records, config.evaluation.turns)
     return rates
 
   def _sampler(self, params: Any, temperature: float) -> Sampler:
@@ -175,9 +178,39 @@ class _Stages:
   def _evaluate(self, pairs: Iterable) -> list:
     # No list: judging begins while the rest is sampled.
     return self._evaluator.evaluate(
-      Request(task, source, run_timeout_s=self._config.run_timeout_s)
+      Request(
+        task,
+        source,
+        repetitions=self._config.repetitions,
+        run_timeout_s=self._config.run_timeout_s,
+      )
       for task, source in pairs
     )
+
+
+def rl_options(config: ConfigDict) -> dict[str, Any]:
+  """config.rl as arguments of `rl.train`: what it names is looked up.
+
+  Raises:
+    ValueError: a name that is unknown, or options that are not its own.
+  """
+  options = config.rl.to_dict()
+  options["rule"] = rules.make(**options["rule"])
+  options["score"] = rules.score(options["score"])
+  lengths = {"length": config.model.max_new_tokens, "tokens": None}
+  if config.rl.normalise not in lengths:
+    raise ValueError(
+      f"normalise: expected length or tokens, got {config.rl.normalise}"
+    )
+  options["loss"] = updates.reinforce(
+    objective=configs.choose(
+      "objective", losses.OBJECTIVES, **options.pop("objective")
+    ),
+    keep=configs.choose("keep", mismatch.KEEP, **options.pop("keep")),
+    kl=options.pop("kl"),
+    length=lengths[options.pop("normalise")],
+  )
+  return options
 
 
 def practised(config: ConfigDict) -> list[str]:

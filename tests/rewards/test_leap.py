@@ -48,7 +48,12 @@ def test_two_classes_are_rloo_on_a_binary_reward(passes):
   np.testing.assert_allclose(leap.advantages(turns), expected, atol=1e-7)
 
 
-@pytest.mark.parametrize("turns", [[1], [], [0, 1], [np.nan, 1], [[1, 2]]])
+@pytest.mark.parametrize("turn", [1, 2, FAIL])
+def test_a_group_of_one_has_nobody_to_beat(turn):
+  np.testing.assert_array_equal(leap.advantages([turn]), [0])
+
+
+@pytest.mark.parametrize("turns", [[], [0, 1], [np.nan, 1], [[1, 2]]])
 def test_a_group_without_a_tournament_is_an_error(turns):
   with pytest.raises(ValueError, match="success_turns: expected"):
     leap.advantages(turns)

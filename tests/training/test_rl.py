@@ -3,65 +3,21 @@
 from types import SimpleNamespace
 
 import chex
-import jax
 import numpy as np
 import pytest
+import small_loop
+from small_loop import OPTIONS, TOURNAMENT, evaluate
 
-from jaxkern import models
-from jaxkern.rollout.collect import Rollout, Sampler, Turn
-from jaxkern.tokenizer import Tokenizer
+from jaxkern.rewards import rules
+from jaxkern.rollout.collect import Rollout, Turn
 from jaxkern.training import rl
 from jaxkern.training.checkpoint import Checkpoints
 from jaxkern.training.metrics import Metrics, read
 
-OPTIONS = dict(
-  seed=3,
-  prompts=2,
-  group_size=4,
-  turns=2,
-  t_min=1,
-  t_max=4,
-  gamma=0.5,
-  learning_rate=1e-3,
-  clip_norm=1.0,
-  eps_low=0.2,
-  eps_high=0.28,
-  kl=0.0,
-  length=8,
-  minibatches=1,
-  microbatch=None,
-  say=lambda line: None,
-)
-
-
-def evaluate(pairs):
-  return [
-    SimpleNamespace(
-      status="ok" if len(source) % 2 else "wrong_answer",
-      log="odd lengths pass",
-      compile_s=0.0,
-      run_s=0.0,
-      cache_hit=False,
-      speedup=0.0,
-    )
-    for _, source in pairs
-  ]
-
 
 @pytest.fixture(scope="module")
 def sampler():
-  tokenizer = Tokenizer.train(["a"], 300)
-  config = dict(
-    width=16, layers=1, heads=2, kv_heads=2, hidden=16, max_new_tokens=8
-  )
-  policy = models.make(
-    config,
-    vocab_size=tokenizer.vocab_size,
-    end_id=tokenizer.end_id,
-    pad_id=tokenizer.pad_id,
-  )
-  params = policy.init(jax.random.key(0))
-  return Sampler(policy, params, tokenizer, (64, 128), 8, 1.0)
+  return small_loop.make_sampler()
 
 
 def train(sampler, directory, steps):
@@ -115,13 +71,15 @@ def test_credit_follows_the_tournament_and_the_discount():
     rollout("timeout", "ok"),
     rollout("timeout", "timeout"),
   ]
-  credits = [credit for _, credit in rl.credited_turns([group], gamma=0.5)]
+  credits = [
+    credit for _, credit in rl.credited_turns([group], TOURNAMENT, rules.passed)
+  ]
   assert credits == [1.0, -1.0, -1.0]
 
 
 def test_infra_errors_are_not_trained_on():
   group = [rollout("ok"), rollout("infra_error")]
-  [(turn, credit)] = rl.credited_turns([group], gamma=0.5)
+  [(turn, credit)] = rl.credited_turns([group], TOURNAMENT, rules.passed)
   assert turn.result.status == "ok" and credit == 1.0
 
 
