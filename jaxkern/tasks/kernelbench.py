@@ -17,6 +17,9 @@ import tempfile
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from jaxkern.tasks import job_files
 from jaxkern.tasks.bundle import VARIANTS_CHECKED, VARIANTS_TIMED
 from jaxkern.tasks.torch_worker import TorchWorker
 
@@ -192,7 +195,7 @@ class Trace(NamedTuple):
     inputs: indices of get_inputs() in the function's order.
     weights: further arguments by name: file, dtype, shape.
     cuda: the CUDA texts as the candidate handed them over.
-    directory: where the weights' files lie.
+    directory: where the weights' files lie, which no candidate wrote.
   """
 
   text: str
@@ -209,25 +212,53 @@ def trace(
   directory: str | os.PathLike,
   timeout_s: float = 30.0,
 ) -> Trace:
-  """Follows ModelNew.forward. Raises Refused if it needs torch."""
+  """Follows ModelNew.forward. Raises Refused if it needs torch.
+
+  The candidate's code runs in the job, so what the job left is a stranger's:
+  the weights are read by `job_files` and written anew.
+  """
+  directory = pathlib.Path(directory)
   job = {
     "kind": "trace",
     "source": prepared.source,
     "sizes": prepared.sizes,
     "candidate": candidate,
     "weight_seed": WEIGHT_SEED,
-    "memory_bytes": 8 << 30,
+    "memory_bytes": job_files.MOST_ARRAYS,
   }
-  answer = worker.run(job, directory, timeout_s)
+  answer = worker.run(job, directory / "job", timeout_s)
   if answer["status"] != "ok":
     raise Refused(answer["status"], answer["log"])
-  return Trace(
-    answer["text"],
-    answer["inputs"],
-    answer["weights"],
-    answer["cuda"],
-    pathlib.Path(directory),
+  try:
+    return _traced(prepared, answer, directory)
+  except job_files.Left as error:
+    raise Refused("crash", f"the trace's result: {error}") from None
+
+
+def _traced(prepared: Prepared, answer: dict, directory: pathlib.Path) -> Trace:
+  """The answer of a trace, looked through; raises Left."""
+  text, inputs, state, cuda = (
+    answer.get(k) for k in ("text", "inputs", "weights", "cuda")
   )
+  count = len(prepared.facts["reference"]["variants"][0]["inputs"])
+  if not (
+    isinstance(text, str)
+    and isinstance(inputs, list)
+    and all(type(i) is int and 0 <= i < count for i in inputs)
+    and isinstance(state, dict)
+    and all(re.fullmatch(r"w\d+", name, re.ASCII) for name in state)
+    and isinstance(cuda, list)
+    and all(isinstance(c, str) for c in cuda)
+  ):
+    raise job_files.Left("no text, inputs, weights and CUDA texts")
+  job_files.check_total(list(state.values()))
+  weights = {}
+  for name, entry in state.items():
+    np.save(
+      directory / f"c{name}.npy", job_files.load(directory / "job", entry)
+    )
+    weights[name] = {**entry, "file": f"c{name}.npy"}
+  return Trace(text, inputs, weights, cuda, directory)
 
 
 def write_bundle(

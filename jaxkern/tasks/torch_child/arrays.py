@@ -5,19 +5,8 @@ import pathlib
 import numpy as np
 import torch
 
+from jaxkern.tasks.job_files import DTYPES
 from jaxkern.tasks.torch_child import problem
-
-DTYPES = (
-  "float32",
-  "float64",
-  "float16",
-  "bfloat16",
-  "int32",
-  "int64",
-  "int8",
-  "uint8",
-  "bool",
-)
 
 
 def load(entry: dict, directory: pathlib.Path) -> torch.Tensor:
