@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 
-_START_S = 300.0
+from jaxkern.tasks import job_files
 
 
 class TorchWorker:
@@ -35,33 +35,40 @@ class TorchWorker:
     """The job's result.json; files that it names lie in `directory`.
 
     A job that ends without one has the status 'timeout' or 'crash', and what it
-    printed last as its log.
+    printed last as its log; so has one that ends the worker. A worker that
+    cannot be told of the job is an 'infra_error'. The next job has a new one.
+    Status and log are looked through; all else that a candidate may have
+    written is for the caller to look through (job_files).
 
     Raises:
       ValueError: there is no torch.
     """
     directory = pathlib.Path(os.path.abspath(directory))
     directory.mkdir(parents=True, exist_ok=True)
-    result = directory / "result.json"
-    result.unlink(missing_ok=True)
+    for name in ("result.json", "job.log", "job.json"):
+      (directory / name).unlink(missing_ok=True)
     (directory / "job.json").write_text(json.dumps(job))
+    order = {"directory": str(directory), "timeout_s": timeout_s}
     with self._lock:
       self._start()
-      order = {"directory": str(directory), "timeout_s": timeout_s}
-      self._process.stdin.write(json.dumps(order) + "\n")
-      self._process.stdin.flush()
-      line = self._process.stdout.readline()
-      if not line:
+      try:
+        line = self._ask(json.dumps(order))
+      except BrokenPipeError:
         self._end()
-        raise RuntimeError("the torch worker has died")
+        log = "the torch worker died before the job"
+        return {"status": "infra_error", "log": log}
+    log = job_files.tail(directory, "job.log", 2000)
+    if not line:
+      log = f"the torch worker died during the job: {log}"
+      return {"status": "crash", "log": log}
     answer = json.loads(line)
     if answer["timed_out"]:
-      log = f"not done after {timeout_s:g} s"
-      return {"status": "timeout", "log": log}
-    if not result.exists():
-      log = (directory / "job.log").read_text(errors="replace")[-2000:]
-      return {"status": "crash", "log": f"exit {answer['exit']}: {log}"}
-    return json.loads(result.read_text())
+      return {"status": "timeout", "log": f"not done after {timeout_s:g} s"}
+    try:
+      return job_files.result(directory)
+    except job_files.Left as error:
+      why = f"exit {answer['exit']}: {error}: {log}"
+      return {"status": "crash", "log": why}
 
   def close(self) -> None:
     """Ends the process."""
@@ -76,9 +83,21 @@ class TorchWorker:
     """Closes."""
     self.close()
 
+  def _ask(self, order: str) -> str:
+    """The worker's line about a job; '' if it has died, and it is ended."""
+    self._process.stdin.write(order + "\n")
+    self._process.stdin.flush()
+    line = self._process.stdout.readline()
+    if not line.endswith("\n"):
+      self._end()
+      return ""
+    return line
+
   def _start(self) -> None:
     if self._process is not None:
-      return
+      if self._process.poll() is None:
+        return
+      self._end()  # It died after its last job.
     self._process = subprocess.Popen(
       self._command,
       stdin=subprocess.PIPE,
@@ -107,7 +126,10 @@ class TorchWorker:
     if self._process is None:
       return
     process, self._process = self._process, None
-    process.stdin.close()
+    try:
+      process.stdin.close()
+    except BrokenPipeError:  # Of what it was never told.
+      pass
     try:
       process.wait(5)
     except subprocess.TimeoutExpired:

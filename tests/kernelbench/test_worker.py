@@ -5,6 +5,7 @@ import pytest
 
 from jaxkern.tasks import kernelbench, kernelbench_function
 from jaxkern.tasks.kernelbench import BUDGET
+from jaxkern.tasks.torch_worker import TorchWorker
 
 HEAD = "import torch\nimport torch.nn as nn\n"
 LARGE = (
@@ -156,3 +157,80 @@ def test_problem_is_a_function_of_arrays(worker, tmp_path):
   assert made.reference(given)["y0"].tolist() == [2, 0, -3, 40]
   rtol, atol = made.tolerance
   assert rtol > 0 and atol > 0
+
+
+def test_job_does_not_hold_the_pipe_of_answers(worker, tmp_path):
+  text = """
+import os
+open("held.txt", "w").write("".join(
+  f"{fd}: {os.readlink(f'/proc/self/fd/{fd}')}\\n"
+  for fd in os.listdir("/proc/self/fd")
+  if os.path.lexists(f"/proc/self/fd/{fd}")
+))
+for fd in range(3, 64):
+  try:
+    os.write(fd, b'{"timed_out": true, "exit": 0}\\n')
+  except OSError:
+    pass
+"""
+  assert measure(worker, JOB + text, tmp_path)["status"] == "ok"
+  held = (tmp_path / "held.txt").read_text()
+  assert "1: " in held and "pipe:" not in held
+
+
+@pytest.mark.parametrize(
+  "left",
+  [
+    "os.mkfifo('result.json')",
+    "open('result.json', 'w').write('{')",
+    "open('result.json', 'w').write('{}')",
+    "os.symlink('/etc/passwd', 'result.json')",
+    "os.unlink('job.log')",
+    "os.unlink('job.log'); os.mkfifo('job.log')",
+    "os.truncate('job.log', 1 << 32)",
+  ],
+)
+def test_job_that_leaves_no_result_is_a_crash(worker, tmp_path, left):
+  text = f"{JOB}import os\n{left}\nos._exit(0)\n"
+  answer = measure(worker, text, tmp_path)
+  assert answer["status"] == "crash"
+  assert answer["log"].startswith("exit 0: ") and len(answer["log"]) < 9000
+
+
+def test_worker_that_died_after_a_job_is_started_anew(tmp_path):
+  with TorchWorker(python=_worker(tmp_path, "exit 0")) as own:
+    for _ in range(2):
+      answer = own.run({}, tmp_path / "job")
+      assert answer["status"] == "ok"
+      own._process.wait(10)
+
+
+def test_worker_that_dies_during_a_job_costs_that_job(tmp_path):
+  python = _worker(tmp_path, "", before="read line; exit 1")
+  with TorchWorker(python=python) as own:
+    for _ in range(2):
+      answer = own.run({}, tmp_path / "job")
+      assert answer["status"] == "crash" and "died" in answer["log"]
+
+
+def test_worker_that_cannot_be_told_of_a_job_is_our_fault(tmp_path):
+  python = _worker(tmp_path, "", before="exec 0<&-; echo closed; sleep 5")
+  with TorchWorker(python=python) as own:
+    own._start()
+    assert own._process.stdout.readline() == "closed\n"
+    answer = own.run({}, tmp_path / "job")
+    assert answer["status"] == "infra_error" and "died" in answer["log"]
+
+
+def _worker(directory, after, before="read line"):
+  """A program that behaves as a worker does, up to a point."""
+  path = directory / "python"
+  path.write_text(f"""#!/bin/sh
+echo '{{"torch": "0"}}'
+{before}
+echo '{{"status": "ok"}}' > {directory}/job/result.json
+echo '{{"timed_out": false, "exit": 0}}'
+{after}
+""")
+  path.chmod(0o755)
+  return str(path)

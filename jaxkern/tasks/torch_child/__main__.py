@@ -30,13 +30,15 @@ def main() -> None:
   print(json.dumps({"torch": torch.__version__}), file=answers, flush=True)
   for line in sys.stdin:
     order = json.loads(line)
-    answer = _serve(pathlib.Path(order["directory"]), order["timeout_s"])
+    directory = pathlib.Path(order["directory"])
+    answer = _serve(directory, order["timeout_s"], answers.fileno())
     print(json.dumps(answer), file=answers, flush=True)
 
 
-def _serve(directory: pathlib.Path, timeout_s: float) -> dict:
+def _serve(directory: pathlib.Path, timeout_s: float, answers: int) -> dict:
   child = os.fork()
   if child == 0:
+    os.close(answers)  # Only the worker answers.
     _job(directory)
   deadline = time.monotonic() + timeout_s
   handle = os.pidfd_open(child)
