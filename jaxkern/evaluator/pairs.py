@@ -9,6 +9,7 @@ Three roads, in this order:
              a GPU only; `status_by` says 'torch worker' then
 """
 
+import math
 import os
 import pathlib
 import re
@@ -19,7 +20,7 @@ import tempfile
 import numpy as np
 
 from jaxkern.evaluator import Evaluator, Request
-from jaxkern.tasks import kernelbench
+from jaxkern.tasks import job_files, kernelbench
 from jaxkern.tasks.kernelbench import Prepared, Refused
 from jaxkern.tasks.torch_worker import TorchWorker
 
@@ -188,13 +189,17 @@ class Judge:
       expected = prepared.facts["reference"]
       ours = (expected["rtol"], expected["atol"])
       where = scratch / "torch"
-      status, log = _compared(prepared, answer["outputs"], where, *ours)
-      theirs, _ = _compared(
-        prepared, answer["outputs"], where, self._theirs, self._theirs
-      )
-      verdict["times_us"] = answer["times_us"]
-      if answer["times_us"]:
-        verdict["us"] = statistics.median(answer["times_us"])
+      try:
+        times = _times(answer)
+        status, log = _compared(prepared, answer, where, *ours)
+        theirs, _ = _compared(
+          prepared, answer, where, self._theirs, self._theirs
+        )
+        verdict["times_us"] = times
+        verdict["us"] = statistics.median(times) if times else 0.0
+      except job_files.Left as error:
+        status = theirs = "crash"
+        log = f"the job's result: {error}"
     verdict.update(status=status, kernelbench_status=theirs, log=log)
 
   def _on_gpu(self, prepared, candidate, mode, directory, build="") -> dict:
@@ -218,23 +223,25 @@ class Judge:
     }
     return self._worker.run(job, directory, _BUILD_S)
 
-  def _baseline_times(self, prepared: Prepared) -> dict:
-    """Medians in us by name; measured once per problem."""
-    if prepared.directory not in self._timed:
-      found = {}
-      for name in self._baselines:
-        with tempfile.TemporaryDirectory(prefix="base-") as scratch:
-          mode = "" if name == "eager" else name
-          answer = self._on_gpu(
-            prepared, "", mode, pathlib.Path(scratch) / "run"
-          )
-          times = answer.get("times_us") or []
-          found[name] = {
-            "us": statistics.median(times) if times else 0.0,
-            "note": answer.get("log", ""),
-          }
-      self._timed[prepared.directory] = found
-    return self._timed[prepared.directory]
+  def _baseline_times(self, prepared: Prepared) -> dict[str, dict]:
+    """Medians in us by name, for one verdict; measured once per problem."""
+    timed = self._timed.setdefault(prepared.directory, {})
+    return {
+      name: dict(timed.get(name) or self._baseline(prepared, name, timed))
+      for name in self._baselines
+    }
+
+  def _baseline(self, prepared: Prepared, name: str, timed: dict) -> dict:
+    """Measures one; kept in `timed` unless it failed."""
+    with tempfile.TemporaryDirectory(prefix="base-") as scratch:
+      mode = "" if name == "eager" else name
+      answer = self._on_gpu(prepared, "", mode, pathlib.Path(scratch) / "run")
+    times = answer.get("times_us") or []
+    us = statistics.median(times) if times else 0.0
+    found = {"us": us, "note": answer.get("log", "")}
+    if times:
+      timed[name] = found
+    return found
 
 
 def _compare(verdict: dict) -> None:
@@ -258,19 +265,37 @@ def _facts(prepared: Prepared) -> dict:
   }
 
 
-def _compared(prepared, outputs, where, rtol, atol) -> tuple[str, str]:
-  for v, variant in enumerate(prepared.facts["reference"]["variants"]):
-    if len(outputs[v]) != len(variant["outputs"]):
-      wants, got = len(variant["outputs"]), len(outputs[v])
+def _times(answer: dict) -> list[float]:
+  """The samples of a job; raises Left if they cannot be that."""
+  times = answer.get("times_us")
+  if not isinstance(times, list) or not all(
+    type(t) in (int, float) and 0 < t < math.inf for t in times
+  ):
+    raise job_files.Left("its times are no positive numbers")
+  return times
+
+
+def _compared(prepared, answer, where, rtol, atol) -> tuple[str, str]:
+  """Status and log of the outputs in `where`; raises Left."""
+  variants = prepared.facts["reference"]["variants"]
+  outputs = answer.get("outputs")
+  if (
+    not isinstance(outputs, list)
+    or not all(isinstance(made, list) for made in outputs)
+    or len(outputs) != len(variants)
+  ):
+    raise job_files.Left("it has no outputs for each of the inputs")
+  for variant, made in zip(variants, outputs, strict=True):
+    if len(made) != len(variant["outputs"]):
+      wants, got = len(variant["outputs"]), len(made)
       return "wrong_answer", f"{got} tensors returned, expected {wants}"
-    for k, (want, got) in enumerate(
-      zip(variant["outputs"], outputs[v], strict=True)
-    ):
+    for k, (want, got) in enumerate(zip(variant["outputs"], made, strict=True)):
+      job_files.check_entry(got)
       if (want["shape"], want["dtype"]) != (got["shape"], got["dtype"]):
         text = f"y{k} is {got['dtype']}{got['shape']}, expected "
         return "wrong_answer", text + f"{want['dtype']}{want['shape']}"
-      x = _read(where / got["file"], got["dtype"])
-      y = _read(prepared.directory / want["file"], want["dtype"])
+      x = _wide(job_files.load(where, got), got["dtype"])
+      y = _wide(job_files.load(prepared.directory, want), want["dtype"])
       wrong = ~np.isclose(x, y, rtol, atol, equal_nan=True)
       if wrong.any():
         at = tuple(int(i[0]) for i in np.nonzero(np.atleast_1d(wrong)))
@@ -280,8 +305,7 @@ def _compared(prepared, outputs, where, rtol, atol) -> tuple[str, str]:
   return "ok", ""
 
 
-def _read(path: pathlib.Path, dtype: str) -> np.ndarray:
-  array = np.load(path, allow_pickle=False)
+def _wide(array: np.ndarray, dtype: str) -> np.ndarray:
   if dtype == "bfloat16":
     array = (array.astype(np.uint32) << 16).view(np.float32)
   return array.astype(np.float64) if array.dtype.kind == "f" else array
