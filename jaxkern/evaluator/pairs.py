@@ -19,7 +19,7 @@ import tempfile
 
 import numpy as np
 
-from jaxkern.evaluator import Evaluator, Request
+from jaxkern.evaluator import Evaluator, Request, device_lock
 from jaxkern.tasks import job_files, kernelbench
 from jaxkern.tasks.kernelbench import Prepared, Refused
 from jaxkern.tasks.torch_worker import TorchWorker
@@ -58,6 +58,7 @@ class Judge:
       baselines: on cuda: 'eager', or modes of torch.compile.
     """
     self._evaluator, self._worker = evaluator, worker
+    self._alone = device_lock.Alone(worker, evaluator)
     self._cache = pathlib.Path(cache)
     self._device = device
     self._reduced = device == "cpu" if reduced is None else reduced
@@ -68,7 +69,7 @@ class Judge:
   def prepare(self, reference: str) -> Prepared:
     """The problem, run once. Raises Refused if it cannot be."""
     return kernelbench.prepare(
-      self._worker,
+      self._alone if self._device == "cuda" else self._worker,
       reference,
       self._cache,
       reduced=self._reduced,
@@ -221,7 +222,7 @@ class Judge:
       "build": build or str(directory),
       "writable": ["/dev", *([build] if build else [])],
     }
-    return self._worker.run(job, directory, _BUILD_S)
+    return self._alone.run(job, directory, _BUILD_S)
 
   def _baseline_times(self, prepared: Prepared) -> dict[str, dict]:
     """Medians in us by name, for one verdict; measured once per problem."""

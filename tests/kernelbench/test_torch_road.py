@@ -1,13 +1,26 @@
 """The torch road with a worker that leaves what it is told to; no torch."""
 
 import json
+import os
 import pathlib
+import threading
 
 import numpy as np
 import pytest
 
+from jaxkern.evaluator import Evaluator, Request, device_lock
 from jaxkern.evaluator.pairs import Judge
+from jaxkern.tasks import suite
 from jaxkern.tasks.kernelbench import Prepared
+
+
+class Described:
+  """Stands for an evaluator whose device has a name of its own."""
+
+  def describe(self):
+    """As an Evaluator's."""
+    return f"device of test {os.getpid()}; and more"
+
 
 SHAPE = {"dtype": "float32", "shape": [4]}
 EXPECTED = np.float32([1, 2, 3, 4])
@@ -33,6 +46,12 @@ class Worker:
     return json.loads(json.dumps(self.answer))
 
 
+@pytest.fixture(autouse=True)
+def no_lock_is_left():
+  yield
+  device_lock.path(Described()).unlink(missing_ok=True)
+
+
 @pytest.fixture
 def prepared(tmp_path):
   directory = tmp_path / "prepared"
@@ -53,7 +72,7 @@ def prepared(tmp_path):
 
 
 def judged(worker, prepared, tmp_path):
-  made = Judge(None, worker, tmp_path, device="cuda")
+  made = Judge(Described(), worker, tmp_path, device="cuda")
   made.prepare = lambda reference: prepared
   return made.judge("", "text", road="torch")
 
@@ -105,7 +124,7 @@ def test_report_that_cannot_be_is_a_crash(prepared, tmp_path, answer):
 
 def test_verdicts_have_speedups_of_their_own(prepared, tmp_path):
   worker = Worker(lambda d: np.save(d / "out0.0.npy", EXPECTED))
-  made = Judge(None, worker, tmp_path, device="cuda")
+  made = Judge(Described(), worker, tmp_path, device="cuda")
   made.prepare = lambda reference: prepared
   first = made.judge("", "text", road="torch")
   worker.answer["times_us"] = [15.0]
@@ -118,10 +137,39 @@ def test_verdicts_have_speedups_of_their_own(prepared, tmp_path):
 
 def test_baseline_that_failed_is_measured_again(prepared, tmp_path):
   worker = Worker(lambda d: np.save(d / "out0.0.npy", EXPECTED))
-  made = Judge(None, worker, tmp_path, device="cuda")
+  made = Judge(Described(), worker, tmp_path, device="cuda")
   made.prepare = lambda reference: prepared
   worker.base = []
   first = made.judge("", "text", road="torch")
   assert first["speedup"] == 0 and first["baselines"]["eager"]["us"] == 0
   worker.base = [20.0]
   assert made.judge("", "text", road="torch")["speedup"] == 2.0
+
+
+def test_job_on_the_gpu_waits_until_nothing_is_timed_there(prepared, tmp_path):
+  worker = Worker(lambda d: np.save(d / "out0.0.npy", EXPECTED))
+  verdicts = []
+  other = threading.Thread(
+    target=lambda: verdicts.append(judged(worker, prepared, tmp_path))
+  )
+  with device_lock.held(Described()):
+    other.start()
+    other.join(0.5)
+    assert not worker.jobs and not verdicts
+  other.join(30)
+  assert verdicts[0]["status"] == "ok"
+
+
+def test_lock_is_the_evaluators_own(tmp_path):
+  task = suite.get("add_relu")
+  checked = Request(task, task.baseline)
+  timed = checked._replace(repetitions=2)
+  with Evaluator("cpu", cache_dir=tmp_path) as evaluator:
+    # From here on all builds are in the cache.
+    assert evaluator.evaluate([timed])[0].status == "ok"
+    with device_lock.held(evaluator):
+      assert evaluator.evaluate([checked])[0].status == "ok"
+      evaluator.submit(timed)
+      assert evaluator.next(2.0) is None
+    _, result = evaluator.next(60.0)
+    assert result.status == "ok" and result.times_us
