@@ -180,6 +180,28 @@ def test_candidates_fault_is_a_status(judge, text, status, log):
   assert verdict["status"] == status and log in verdict["log"]
 
 
+@pytest.mark.parametrize(
+  "text",
+  [
+    "try:\n      return ext.run(x, x)\n"
+    "    except Exception:\n      return torch.relu(x)",
+    "return Model().forward(x)",
+  ],
+)
+def test_fall_back_to_the_reference_is_no_answer(judge, text):
+  verdict = judge.judge(RELU.reference, forward(text))
+  assert verdict["status"] != "ok", verdict
+
+
+def test_flags_of_a_candidate_do_not_reach_the_next_reference(judge):
+  flags = "import torch\ntorch.set_default_dtype(torch.float64)\n"
+  flags += "torch.relu = lambda x: x\n"
+  judge.judge(RELU.reference, flags + RELU.candidate)
+  other = RELU.reference + "# Another problem, prepared after it.\n"
+  verdict = judge.judge(other, RELU.candidate)
+  assert verdict["status"] == "ok", verdict["log"]
+
+
 def test_reference_that_cannot_be_run_is_said(judge):
   verdict = judge.judge("import absent_module", RELU.candidate)
   assert verdict["status"] == "unsupported"

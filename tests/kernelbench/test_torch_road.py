@@ -88,6 +88,19 @@ def test_right_and_wrong_outputs_are_told_apart(prepared, tmp_path):
     assert verdict["us"] == 10.0
 
 
+@pytest.mark.parametrize(
+  "other",
+  [{"shape": [1]}, {"shape": [1, 4]}, {"dtype": "int32"}],
+)
+def test_outputs_are_not_broadcast_or_converted(prepared, tmp_path, other):
+  entry = {"file": "out0.0.npy", **SHAPE, **other}
+  made = np.zeros(entry["shape"], entry["dtype"])
+  worker = Worker(lambda d: np.save(d / "out0.0.npy", made), outputs=[[entry]])
+  verdict = judged(worker, prepared, tmp_path)
+  assert verdict["status"] == "wrong_answer"
+  assert "expected float32[4]" in verdict["log"]
+
+
 def test_expected_outputs_do_not_pass_for_the_candidates(prepared, tmp_path):
   target = prepared.directory / "out0.0.npy"
   entry = {"file": str(target), **SHAPE}

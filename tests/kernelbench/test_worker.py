@@ -1,5 +1,8 @@
 """The torch worker: sizes, costs, walls around a job."""
 
+import ctypes
+import socket
+
 import numpy as np
 import pytest
 
@@ -111,6 +114,19 @@ def test_job_cannot_write_or_read_elsewhere(worker, tmp_path):
     answer = measure(worker, JOB + reach + "\n", tmp_path / "job")
     assert answer["status"] == "runtime_error"
     assert "PermissionError" in answer["log"]
+
+
+@pytest.mark.skipif(
+  ctypes.CDLL(None).syscall(444, None, 0, 1) < 4,
+  reason="Landlock of this kernel knows no network",
+)
+def test_job_cannot_fetch_anything(worker, tmp_path):
+  with socket.create_server(("127.0.0.1", 0)) as server:
+    address = server.getsockname()
+    text = f"import socket\nsocket.create_connection({address})\n"
+    answer = measure(worker, JOB + text, tmp_path)
+  assert answer["status"] == "runtime_error"
+  assert "PermissionError" in answer["log"]
 
 
 def test_job_cannot_write_answers_for_another(worker, tmp_path):
