@@ -360,7 +360,7 @@ PAIRS = [
     "torch.relu((self.linear(x) - self.less) * self.times)",
     "fmaxf((acc - less) * times, 0.0f)",
     (("less", 2.0), ("times", 1.5)),
-    ("float acc = b[j]", "float acc = 1.0f"),
+    ("float acc = b[j]", "float acc = 3.0f"),
   ),
   _linear(
     12,
