@@ -10,7 +10,7 @@ import json
 import os
 import pathlib
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import tqdm
@@ -55,20 +55,35 @@ def score(
   ks: Sequence[int] = (1,),
   threads: int = 2,
   title: str = "evaluation",
+  settings: Mapping[str, Any] | None = None,
 ) -> dict:
   """Judges `samples` texts per item; leaves files in `out`.
 
-  results.jsonl (every text with its verdict), summary.json, evaluation.html.
-  What results.jsonl has already is not written or judged again.
+  results.jsonl (every text with its verdict), summary.json, evaluation.html,
+  settings.json. What results.jsonl has already is not written or judged again.
+
+  Args:
+    items: what is to be solved.
+    writer, judge: see above.
+    out: a folder, new or of an evaluation with the same settings.
+    samples: texts per item.
+    ks: of pass@k.
+    threads: that judge.
+    title: of the page.
+    settings: what verdicts depend on, as JSON has it.
 
   Returns:
     The summary: `scores.summarise` of all rows.
+
+  Raises:
+    ValueError: `out` holds verdicts under other settings.
   """
   out = pathlib.Path(out)
   out.mkdir(parents=True, exist_ok=True)
   path = out / "results.jsonl"
-  wanted = {item.task for item in items}
-  rows = [r for r in read_lines(path) if r["task"] in wanted]
+  _keep_settings(out / "settings.json", settings or {}, path)
+  wanted = {(item.task, k) for item in items for k in range(samples)}
+  rows = [r for r in read_lines(path) if (r["task"], r["sample"]) in wanted]
   done = {(row["task"], row["sample"]) for row in rows}
   unfinished = [
     (item, missing)
@@ -107,6 +122,25 @@ def finish(
       out / f"kernelbench_level{level}", rows, level, ks
     )
   return summary
+
+
+def _keep_settings(
+  path: pathlib.Path, settings: Mapping[str, Any], results: pathlib.Path
+) -> None:
+  """Writes the settings, or refuses verdicts that were made under others."""
+  settings = json.loads(json.dumps(settings))
+  if results.exists() and results.stat().st_size:
+    old = json.loads(path.read_text()) if path.exists() else None
+    if old is None:
+      raise ValueError(f"{results}: expected {path.name} beside it, got none")
+    for key in sorted(settings.keys() | old.keys()):
+      had, wants = old.get(key), settings.get(key)
+      if had != wants:
+        raise ValueError(
+          f"{path}: {key}: expected {had!r} as in the verdicts there, got "
+          f"{wants!r}; another --out starts anew"
+        )
+  path.write_text(json.dumps(settings, indent=1) + "\n")
 
 
 def _drain(pending: set, most: int, rows: list, file, bar) -> set:

@@ -3,7 +3,8 @@
 import json
 import os
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from jaxkern.data import kernelbench_files
 from jaxkern.data.jsonl import read_lines
@@ -95,14 +96,25 @@ def evaluate(
   baselines: Sequence[str] = ("eager",),
   roof: tuple[float, float] | None = None,
   title: str = "evaluation",
+  origin: Mapping[str, Any] | None = None,
 ) -> dict:
   """Writes and judges; see scoring.score.
 
+  `origin` is where the items and the texts come from: with the other arguments
+  it makes the settings that a folder is kept to.
+
   Raises:
-    ValueError: there is nothing to judge.
+    ValueError: there is nothing to judge, or `out` has other settings.
   """
   if not items:
     raise ValueError("tasks: expected some, none is selected")
+  settings = {
+    **(origin or {}),
+    "device": device,
+    "repetitions": repetitions,
+    "baselines": baselines,
+    "roof": roof,
+  }
   with Evaluator(device) as evaluator, TorchWorker() as worker:
     if isinstance(items[0].subject, str):
       pairs = Judge(
@@ -117,7 +129,14 @@ def evaluate(
     else:
       judge = scoring.suite_judge(evaluator, repetitions)
     return scoring.score(
-      items, writer, judge, out, samples=samples, ks=ks, title=title
+      items,
+      writer,
+      judge,
+      out,
+      samples=samples,
+      ks=ks,
+      title=title,
+      settings=settings,
     )
 
 

@@ -68,6 +68,26 @@ def test_what_is_there_is_not_judged_again(tmp_path):
   assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 4
 
 
+def right(item, samples):
+  return ["right" for _ in samples]
+
+
+def test_verdicts_of_other_settings_are_refused(tmp_path):
+  scoring.score(items(), right, judged, tmp_path, settings={"model": "a"})
+  with pytest.raises(ValueError, match="settings.json: model: expected 'a' as"):
+    scoring.score(items(), right, judged, tmp_path, settings={"model": "b"})
+  (tmp_path / "settings.json").unlink()
+  with pytest.raises(ValueError, match="expected settings.json beside it"):
+    scoring.score(items(), right, judged, tmp_path, settings={"model": "b"})
+
+
+def test_only_the_samples_that_are_wanted_are_scored(tmp_path):
+  scoring.score(items(), right, judged, tmp_path, samples=3)
+  made = scoring.score(items(), right, judged, tmp_path, samples=1)
+  assert made["all"]["samples"] == 2
+  assert len(read_lines(tmp_path / "results.jsonl")) == 6
+
+
 KILLED = """
 import sys, time
 from jaxkern.training import scoring
@@ -238,6 +258,15 @@ def test_kernels_over_a_file_of_tasks(tmp_path):
   assert done.returncode == 0, done.stderr
   [row] = read_lines(tmp_path / "out/results.jsonl")
   assert (row["task"], row["status"]) == ("double", "ok")
+  (tmp_path / "others").mkdir()
+  other = run(
+    f"--set={tmp_path}/double.py",
+    f"--kernels={tmp_path}/others",
+    f"--out={tmp_path}/out",
+    "--repetitions=6",
+  )
+  assert other.returncode == 2 and "kernels: expected '" in other.stderr
+  assert other.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
