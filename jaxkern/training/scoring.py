@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import statistics
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -60,7 +61,8 @@ def score(
   """Judges `samples` texts per item; leaves files in `out`.
 
   results.jsonl (every text with its verdict), summary.json, evaluation.html,
-  settings.json. What results.jsonl has already is not written or judged again.
+  settings.json. What results.jsonl has already is not written or judged again,
+  but for what failed through no fault of the kernel (infra_error).
 
   Args:
     items: what is to be solved.
@@ -83,7 +85,11 @@ def score(
   path = out / "results.jsonl"
   _keep_settings(out / "settings.json", settings or {}, path)
   wanted = {(item.task, k) for item in items for k in range(samples)}
-  rows = [r for r in read_lines(path) if (r["task"], r["sample"]) in wanted]
+  rows = [
+    row
+    for row in newest(read_lines(path))
+    if (row["task"], row["sample"]) in wanted and row["status"] != "infra_error"
+  ]
   done = {(row["task"], row["sample"]) for row in rows}
   unfinished = [
     (item, missing)
@@ -93,18 +99,34 @@ def score(
   bar = tqdm.tqdm(
     total=len(items) * samples, initial=len(rows), desc=title, unit="kernel"
   )
+  lock = threading.Lock()
   with (
     bar,
     open(path, "a", encoding="utf-8") as file,
     concurrent.futures.ThreadPoolExecutor(threads) as pool,
   ):
+
+    def judge_one(item: Item, sample: int, text: str | None) -> None:
+      """Keeps the verdict as soon as there is one."""
+      row = _row(item, sample, text, judge)
+      with lock:
+        file.write(json.dumps(row) + "\n")
+        file.flush()
+        rows.append(row)
+        bar.update()
+
     pending: set = set()
     for item, missing in unfinished:
       for k, text in zip(missing, writer(item, missing), strict=True):
-        pending.add(pool.submit(_row, item, k, text, judge))
-      pending = _drain(pending, 2 * threads, rows, file, bar)
-    _drain(pending, 0, rows, file, bar)
+        pending.add(pool.submit(judge_one, item, k, text))
+      pending = _wait(pending, 2 * threads)
+    _wait(pending, 0)
   return finish(rows, out, ks, title)
+
+
+def newest(rows: Sequence[dict]) -> list[dict]:
+  """The last row of each sample: one that failed may have been judged again."""
+  return list({(r["task"], r["sample"]): r for r in rows}.values())
 
 
 def finish(
@@ -143,18 +165,14 @@ def _keep_settings(
   path.write_text(json.dumps(settings, indent=1) + "\n")
 
 
-def _drain(pending: set, most: int, rows: list, file, bar) -> set:
-  """Waits until at most that many are pending, and keeps what is done."""
+def _wait(pending: set, most: int) -> set:
+  """Waits until at most that many are pending."""
   while len(pending) > most:
     done, pending = concurrent.futures.wait(
       pending, return_when=concurrent.futures.FIRST_COMPLETED
     )
     for future in done:
-      row = future.result()
-      file.write(json.dumps(row) + "\n")
-      rows.append(row)
-      bar.update()
-    file.flush()
+      future.result()
   return pending
 
 

@@ -163,7 +163,7 @@ def rescore(
   if results.is_dir():
     rows = kernelbench_files.read_run(results, level or 1, baseline)
   else:
-    rows = read_lines(results)
+    rows = scoring.newest(read_lines(results))
   if not rows:
     raise ValueError(f"--results: expected verdicts, got none in {results}")
   return scoring.finish(rows, out, ks, results.name)

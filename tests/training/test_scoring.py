@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -86,6 +87,35 @@ def test_only_the_samples_that_are_wanted_are_scored(tmp_path):
   made = scoring.score(items(), right, judged, tmp_path, samples=1)
   assert made["all"]["samples"] == 2
   assert len(read_lines(tmp_path / "results.jsonl")) == 6
+
+
+def test_a_verdict_is_kept_while_the_next_text_is_written(tmp_path):
+  def write(item, samples):
+    deadline = time.monotonic() + 20
+    while item.task == "add" and time.monotonic() < deadline:
+      if read_lines(tmp_path / "results.jsonl"):
+        raise OSError("the writer is gone")
+      time.sleep(0.01)
+    return ["right"]
+
+  with pytest.raises(OSError, match="is gone"):
+    scoring.score(items(), write, judged, tmp_path)
+  assert len(read_lines(tmp_path / "results.jsonl")) == 1
+
+
+def test_what_was_no_fault_of_the_kernel_is_judged_again(tmp_path):
+  def broken(item, text):
+    return {"status": "infra_error", "log": "no compiler"}
+
+  made = scoring.score(items(), right, broken, tmp_path)
+  assert made["all"]["filtered"]["pass@1"]["value"] == 0
+  made = scoring.score(items(), right, judged, tmp_path)
+  assert made["all"]["samples"] == 2
+  assert made["all"]["filtered"]["pass@1"]["value"] == 1
+  again = scoring_run.rescore(
+    tmp_path / "results.jsonl", tmp_path / "again", [1]
+  )
+  assert again == made
 
 
 KILLED = """
