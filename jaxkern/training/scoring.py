@@ -11,13 +11,13 @@ import os
 import pathlib
 import statistics
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import tqdm
 
 from jaxkern.data import kernelbench_files
-from jaxkern.data.jsonl import read_lines
+from jaxkern.data.jsonl import cut_unfinished, read_lines
 from jaxkern.evaluator import Evaluator, Request
 from jaxkern.rewards import scores
 from jaxkern.training import scoring_page
@@ -64,15 +64,7 @@ def score(
   settings.json. What results.jsonl has already is not written or judged again,
   but for what failed through no fault of the kernel (infra_error).
 
-  Args:
-    items: what is to be solved.
-    writer, judge: see above.
-    out: a folder, new or of an evaluation with the same settings.
-    samples: texts per item.
-    ks: of pass@k.
-    threads: that judge.
-    title: of the page.
-    settings: what verdicts depend on, as JSON has it.
+  `settings` is what verdicts depend on, as JSON has it.
 
   Returns:
     The summary: `scores.summarise` of all rows.
@@ -85,26 +77,17 @@ def score(
   path = out / "results.jsonl"
   _keep_settings(out / "settings.json", settings or {}, path)
   wanted = {(item.task, k) for item in items for k in range(samples)}
-  rows = [
-    row
-    for row in newest(read_lines(path))
-    if (row["task"], row["sample"]) in wanted and row["status"] != "infra_error"
-  ]
+  rows = _final(path, wanted)
   done = {(row["task"], row["sample"]) for row in rows}
-  unfinished = [
-    (item, missing)
+  missing = [
+    (item, [k for k in range(samples) if (item.task, k) not in done])
     for item in items
-    if (missing := [k for k in range(samples) if (item.task, k) not in done])
   ]
   bar = tqdm.tqdm(
-    total=len(items) * samples, initial=len(rows), desc=title, unit="kernel"
+    total=len(wanted), initial=len(rows), desc=title, unit="kernel"
   )
   lock = threading.Lock()
-  with (
-    bar,
-    open(path, "a", encoding="utf-8") as file,
-    concurrent.futures.ThreadPoolExecutor(threads) as pool,
-  ):
+  with bar, open(path, "a", encoding="utf-8") as file:
 
     def judge_one(item: Item, sample: int, text: str | None) -> None:
       """Keeps the verdict as soon as there is one."""
@@ -115,12 +98,7 @@ def score(
         rows.append(row)
         bar.update()
 
-    pending: set = set()
-    for item, missing in unfinished:
-      for k, text in zip(missing, writer(item, missing), strict=True):
-        pending.add(pool.submit(judge_one, item, k, text))
-      pending = _wait(pending, 2 * threads)
-    _wait(pending, 0)
+    _write_and_judge(missing, writer, judge_one, threads)
   return finish(rows, out, ks, title)
 
 
@@ -163,6 +141,34 @@ def _keep_settings(
           f"{wants!r}; another --out starts anew"
         )
   path.write_text(json.dumps(settings, indent=1) + "\n")
+
+
+def _final(path: pathlib.Path, wanted: Set[tuple[str, int]]) -> list[dict]:
+  """What need not be judged again; what a killed writer left is cut off."""
+  cut_unfinished(path)
+  return [
+    row
+    for row in newest(read_lines(path))
+    if (row["task"], row["sample"]) in wanted and row["status"] != "infra_error"
+  ]
+
+
+def _write_and_judge(
+  missing: Sequence[tuple[Item, Sequence[int]]],
+  writer: Writer,
+  judge_one: Callable[[Item, int, str | None], None],
+  threads: int,
+) -> None:
+  """Judges in threads while more is written, but not much more."""
+  pending: set = set()
+  with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+    for item, samples in missing:
+      if not samples:
+        continue
+      for k, text in zip(samples, writer(item, samples), strict=True):
+        pending.add(pool.submit(judge_one, item, k, text))
+      pending = _wait(pending, 2 * threads)
+    _wait(pending, 0)
 
 
 def _wait(pending: set, most: int) -> set:

@@ -108,36 +108,20 @@ def evaluate(
   """
   if not items:
     raise ValueError("tasks: expected some, none is selected")
-  settings = {
-    **(origin or {}),
+  timing = {
     "device": device,
     "repetitions": repetitions,
-    "baselines": baselines,
-    "roof": roof,
+    "baselines": tuple(baselines),
   }
   with Evaluator(device) as evaluator, TorchWorker() as worker:
     if isinstance(items[0].subject, str):
-      pairs = Judge(
-        evaluator,
-        worker,
-        _cache(),
-        device=device,
-        repetitions=repetitions,
-        baselines=tuple(baselines),
-      )
+      pairs = Judge(evaluator, worker, _cache(), **timing)
       judge = scoring.kernelbench_judge(pairs, roof)
     else:
       judge = scoring.suite_judge(evaluator, repetitions)
-    return scoring.score(
-      items,
-      writer,
-      judge,
-      out,
-      samples=samples,
-      ks=ks,
-      title=title,
-      settings=settings,
-    )
+    settings = {**(origin or {}), **timing, "roof": roof}
+    sizes = {"samples": samples, "ks": ks, "title": title}
+    return scoring.score(items, writer, judge, out, **sizes, settings=settings)
 
 
 def rescore(

@@ -118,6 +118,16 @@ def test_what_was_no_fault_of_the_kernel_is_judged_again(tmp_path):
   assert again == made
 
 
+def test_scoring_again_leaves_its_input_alone(tmp_path):
+  scoring.score(items(), right, judged, tmp_path)
+  path = tmp_path / "results.jsonl"
+  with open(path, "a") as file:
+    file.write('{"task": "add", "sam')  # Another process is writing it.
+  before = path.read_bytes()
+  made = scoring_run.rescore(path, tmp_path / "again", [1])
+  assert made["all"]["samples"] == 2 and path.read_bytes() == before
+
+
 KILLED = """
 import sys, time
 from jaxkern.training import scoring
