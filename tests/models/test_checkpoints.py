@@ -59,6 +59,41 @@ def test_what_is_exported_is_what_was_loaded(
   assert again.architecture == loaded.architecture
 
 
+@pytest.mark.parametrize(
+  ("before", "after"), [(9000, 1 << 30), (1 << 30, 9000)]
+)
+def test_an_export_leaves_nothing_of_the_one_before(
+  tmp_path, monkeypatch, before, after
+):
+  loaded = checkpoints.load(small.write(tmp_path / "in", "qwen2"))
+  other = jax.tree.map(lambda leaf: leaf + 1, loaded.params)
+  out = tmp_path / "out"
+  monkeypatch.setattr(huggingface, "_SHARD_BYTES", before)
+  checkpoints.export(other, loaded.architecture, out)
+  (out / "model_card.safetensors").write_text("not ours")
+  monkeypatch.setattr(huggingface, "_SHARD_BYTES", after)
+  checkpoints.export(loaded.params, loaded.architecture, out)
+  equal(checkpoints.load(out).params, loaded.params)
+  single, index = "model.safetensors", "model.safetensors.index.json"
+  assert (out / single).exists() != (out / index).exists()
+  assert (out / "model_card.safetensors").exists()
+
+
+def test_an_export_that_fails_leaves_no_directory_to_be_read(
+  tmp_path, monkeypatch
+):
+  loaded = checkpoints.load(small.write(tmp_path, "qwen2"))
+
+  def full(*given):
+    raise OSError("no space left")
+
+  monkeypatch.setattr(safetensors.numpy, "save_file", full)
+  with pytest.raises(OSError, match="no space"):
+    checkpoints.export(loaded.params, loaded.architecture, tmp_path)
+  with pytest.raises(ValueError, match="config.json: expected a JSON file"):
+    checkpoints.load(tmp_path)
+
+
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("family", ["llama3", "qwen2", "qwen3_yarn"])
 def test_transformers_loads_what_is_exported(tmp_path, family):
