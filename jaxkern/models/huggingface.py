@@ -132,6 +132,11 @@ def _files(directory: pathlib.Path) -> dict[str, pathlib.Path]:
   weight_map = read_json(index).get("weight_map")
   if not isinstance(weight_map, dict) or not weight_map:
     raise ValueError(f"{index}: weight_map: expected names of files, got none")
+  for name, file in weight_map.items():
+    if not isinstance(file, str):
+      raise ValueError(
+        f"{index}: weight_map: {name}: expected a file's name, got {file!r}"
+      )
   files = {name: directory / file for name, file in weight_map.items()}
   for name, path in files.items():
     if not path.exists():

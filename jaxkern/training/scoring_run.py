@@ -104,8 +104,11 @@ def evaluate(
   it makes the settings that a folder is kept to.
 
   Raises:
-    ValueError: there is nothing to judge, or `out` has other settings.
+    ValueError: there is nothing to judge, `out` has other settings, or roof is
+      not two rates.
   """
+  if roof and (len(roof) != 2 or min(roof) <= 0):
+    raise ValueError(f"--roof: expected FLOP/s,bytes/s above 0, got {roof}")
   if not items:
     raise ValueError("tasks: expected some, none is selected")
   timing = {

@@ -147,6 +147,14 @@ def test_a_policy_reads_parameters_in_their_own_dtype(tmp_path):
   assert drawn.tokens.shape == (1, 2)
 
 
+@pytest.mark.parametrize("checkpoint", ["", None])
+def test_no_checkpoint_is_a_policy_of_its_own_sizes(checkpoint):
+  sizes = {"width": 16, "layers": 1, "heads": 2, "kv_heads": 1, "hidden": 16}
+  sizes |= {"checkpoint": checkpoint, "max_new_tokens": 2}
+  policy = models.make(sizes, vocab_size=20, end_id=1, pad_id=0)
+  assert jax.tree.leaves(policy.init(jax.random.key(0)))
+
+
 def remove_shard(directory):
   (directory / SHARD).unlink()
 
@@ -193,6 +201,13 @@ def shorten_index(directory):
   path.write_text(json.dumps(index))
 
 
+def number_in_index(directory):
+  path = directory / "model.safetensors.index.json"
+  index = json.loads(path.read_text())
+  index["weight_map"]["model.norm.weight"] = 3
+  path.write_text(json.dumps(index))
+
+
 def empty_index(directory):
   (directory / "model.safetensors.index.json").write_text("{}")
 
@@ -217,6 +232,11 @@ def empty_index(directory):
       r"tensor in a qwen2 model, got \(8,\)",
     ),
     (shorten_index, r": model.norm.weight: expected \(32,\), got nothing"),
+    (
+      number_in_index,
+      "/model.safetensors.index.json: weight_map: model.norm.weight: expected "
+      "a file's name, got 3",
+    ),
     (empty_index, "/model.safetensors.index.json: weight_map: expected names"),
   ],
 )

@@ -309,6 +309,8 @@ def test_kernels_over_a_file_of_tasks(tmp_path):
     ([], "expected one of --kernels"),
     (["--kernels=/none"], "expected a folder"),
     (["--results=/none"], "expected verdicts"),
+    (["--kernels=/tmp", "--roof=67e12"], "--roof: expected FLOP/s,bytes/s"),
+    (["--kernels=/tmp", "--roof=0,1"], "--roof: expected FLOP/s,bytes/s"),
     (["--kernels=/tmp", "--kernelbench=/none"], "a folder with level1"),
     (["--checkpoint=/x", "--kernelbench=/y"], "tasks of our own"),
   ],
