@@ -47,11 +47,13 @@ def main(_) -> None:
     made = library.rescore(F.results, F.out, ks, F.level, F.baseline_file)
   else:
     names = ("kernels", "endpoint", "checkpoint", "model", "temperature")
-    given = {k: F[k].value for k in (*names, "seed", "samples")}
-    writer = library.choose_writer(**given, python=bool(F.kernelbench))
+    given = {k: F[k].value for k in (*names, "seed")}
+    size = {"samples": F.samples, "ks": ks, "roof": [*map(float, F.roof)]}
+    both = {"samples": F.samples, "python": bool(F.kernelbench)}
+    writer = library.choose_writer(**given, **both)
     numbers = [int(k) for k in F.problems]
     items = library.select(F.kernelbench, F.split, F.level, numbers, F.set)
-    size = {"samples": F.samples, "ks": ks, "roof": [*map(float, F.roof)]}
+    size["origin"] = given | {"kernelbench": F.kernelbench, "set": F.set}
     made = library.evaluate(items, writer, F.out, **size, **timing)
   print(f"{library.table(made)}\n{F.out}/evaluation.html")
 

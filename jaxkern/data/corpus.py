@@ -16,7 +16,7 @@ import numpy as np
 import tqdm
 
 from jaxkern.data import kernels, mutations, styles
-from jaxkern.data.jsonl import read_lines
+from jaxkern.data.jsonl import cut_unfinished, read_lines
 from jaxkern.evaluator import Evaluator, Request
 from jaxkern.tasks import suite
 
@@ -114,6 +114,7 @@ def verify(
   """
   path = pathlib.Path(path)
   path.parent.mkdir(parents=True, exist_ok=True)
+  cut_unfinished(path)
   found = {(e.task, e.source): e for e in load(path)}
   pending = [p for p in proposals if (p.task, p.source) not in found]
   with (

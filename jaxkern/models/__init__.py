@@ -39,6 +39,7 @@ def make(
     return _of_checkpoint(
       **config, vocab_size=vocab_size, end_id=end_id, pad_id=pad_id
     )
+  config = {k: v for k, v in config.items() if k != "checkpoint"}
   kind = autoregressive.autoregressive
   if "block_size" in config:
     kind = block_diffusion.block_diffusion

@@ -222,6 +222,8 @@ def _rope(read: "_Reader") -> tuple[float, rope.Scaling | None]:
     "rope_parameters" if "rope_parameters" in read.config else "rope_scaling"
   )
   given = read.config.get(key) or {}
+  if not isinstance(given, Mapping):
+    raise read.error(key, "an object")
   inner = _Reader(given, read.where, f"{key}.")
   holds_base = inner if "rope_theta" in given else read
   base = holds_base.number("rope_theta", 1e4)
@@ -234,6 +236,8 @@ def _rope(read: "_Reader") -> tuple[float, rope.Scaling | None]:
   if kind == "default":
     return base, None
   factor = inner.number("factor")
+  if factor < 1:
+    raise inner.error("factor", "1 or more")
   if kind == "linear":
     return base, rope.Linear(factor)
   longest = read.size("max_position_embeddings")
@@ -241,6 +245,8 @@ def _rope(read: "_Reader") -> tuple[float, rope.Scaling | None]:
   if kind == "llama3":
     low = inner.number("low_freq_factor")
     high = inner.number("high_freq_factor")
+    if low >= high:
+      raise inner.error("low_freq_factor", f"less than high_freq_factor {high}")
     return base, rope.Llama3(factor, low, high, int(original))
   weight, all_weight = given.get("mscale"), given.get("mscale_all_dim")
   magnitude = rope.yarn_magnitude(factor)

@@ -18,6 +18,7 @@ from jaxkern.models.tensors import Source
 
 _SINGLE = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
+_SHARD = "model-{:0>5}-of-{:0>5}.safetensors"
 _SHARD_BYTES = 2 << 30
 
 
@@ -70,14 +71,21 @@ def source(directory: pathlib.Path, architecture: Architecture) -> Source:
 def export(
   params: Any, architecture: Architecture, directory: pathlib.Path
 ) -> None:
-  """Writes config.json and safetensors, in shards if they are large."""
+  """Writes config.json and safetensors, in shards if they are large.
+
+  What an earlier export left goes first, and config.json comes last: nothing
+  is ever read as a mixture of two.
+  """
   directory.mkdir(parents=True, exist_ok=True)
+  for name in ("config.json", _INDEX, _SINGLE, _SHARD.format("?????", "?????")):
+    for path in directory.glob(name):
+      path.unlink()
   shards = list(_shards(params, architecture))
   dtype, weight_map, total = None, {}, 0
   for i, shard in enumerate(shards, 1):
     file = _SINGLE
     if len(shards) > 1:
-      file = f"model-{i:05}-of-{len(shards):05}.safetensors"
+      file = _SHARD.format(i, len(shards))
     arrays = {
       tensor.huggingface: np.ascontiguousarray(tensors.get(params, tensor))
       for tensor in shard
@@ -124,6 +132,11 @@ def _files(directory: pathlib.Path) -> dict[str, pathlib.Path]:
   weight_map = read_json(index).get("weight_map")
   if not isinstance(weight_map, dict) or not weight_map:
     raise ValueError(f"{index}: weight_map: expected names of files, got none")
+  for name, file in weight_map.items():
+    if not isinstance(file, str):
+      raise ValueError(
+        f"{index}: weight_map: {name}: expected a file's name, got {file!r}"
+      )
   files = {name: directory / file for name, file in weight_map.items()}
   for name, path in files.items():
     if not path.exists():

@@ -63,7 +63,8 @@ class Text(NamedTuple):
         add_generation_prompt=prompt,
         **{**self.specials, **values},
       )
-    except jinja2.TemplateError as error:
+    # A template is a program: it may raise whatever Python does.
+    except Exception as error:
       raise ValueError(f"{self.where}: chat template: {error}") from error
 
   def save(self, directory: pathlib.Path) -> None:
@@ -155,10 +156,25 @@ def _compiled(chat: str) -> jinja2.Template:
     raise jinja2.TemplateError(message)
 
   environment.globals["raise_exception"] = refuse
-  environment.filters["tojson"] = lambda value, indent=None: json.dumps(
-    value, ensure_ascii=False, indent=indent
-  )
+  environment.filters["tojson"] = _to_json
   return environment.from_string(chat)
+
+
+def _to_json(
+  value: Any,
+  ensure_ascii: bool = False,
+  indent: int | None = None,
+  separators: tuple[str, str] | None = None,
+  sort_keys: bool = False,
+) -> str:
+  """JSON as it is, with no HTML in mind; arguments as templates pass them."""
+  return json.dumps(
+    value,
+    ensure_ascii=ensure_ascii,
+    indent=indent,
+    separators=separators,
+    sort_keys=sort_keys,
+  )
 
 
 def _default_template(given: Any) -> str | None:

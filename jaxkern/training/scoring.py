@@ -10,13 +10,14 @@ import json
 import os
 import pathlib
 import statistics
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import tqdm
 
 from jaxkern.data import kernelbench_files
-from jaxkern.data.jsonl import read_lines
+from jaxkern.data.jsonl import cut_unfinished, read_lines
 from jaxkern.evaluator import Evaluator, Request
 from jaxkern.rewards import scores
 from jaxkern.training import scoring_page
@@ -55,41 +56,55 @@ def score(
   ks: Sequence[int] = (1,),
   threads: int = 2,
   title: str = "evaluation",
+  settings: Mapping[str, Any] | None = None,
 ) -> dict:
   """Judges `samples` texts per item; leaves files in `out`.
 
-  results.jsonl (every text with its verdict), summary.json, evaluation.html.
-  What results.jsonl has already is not written or judged again.
+  results.jsonl (every text with its verdict), summary.json, evaluation.html,
+  settings.json. What results.jsonl has already is not written or judged again,
+  but for what failed through no fault of the kernel (infra_error).
+
+  `settings` is what verdicts depend on, as JSON has it.
 
   Returns:
     The summary: `scores.summarise` of all rows.
+
+  Raises:
+    ValueError: `out` holds verdicts under other settings.
   """
   out = pathlib.Path(out)
   out.mkdir(parents=True, exist_ok=True)
   path = out / "results.jsonl"
-  wanted = {item.task for item in items}
-  rows = [r for r in read_lines(path) if r["task"] in wanted]
+  _keep_settings(out / "settings.json", settings or {}, path)
+  wanted = {(item.task, k) for item in items for k in range(samples)}
+  rows = _final(path, wanted)
   done = {(row["task"], row["sample"]) for row in rows}
-  unfinished = [
-    (item, missing)
+  missing = [
+    (item, [k for k in range(samples) if (item.task, k) not in done])
     for item in items
-    if (missing := [k for k in range(samples) if (item.task, k) not in done])
   ]
   bar = tqdm.tqdm(
-    total=len(items) * samples, initial=len(rows), desc=title, unit="kernel"
+    total=len(wanted), initial=len(rows), desc=title, unit="kernel"
   )
-  with (
-    bar,
-    open(path, "a", encoding="utf-8") as file,
-    concurrent.futures.ThreadPoolExecutor(threads) as pool,
-  ):
-    pending: set = set()
-    for item, missing in unfinished:
-      for k, text in zip(missing, writer(item, missing), strict=True):
-        pending.add(pool.submit(_row, item, k, text, judge))
-      pending = _drain(pending, 2 * threads, rows, file, bar)
-    _drain(pending, 0, rows, file, bar)
+  lock = threading.Lock()
+  with bar, open(path, "a", encoding="utf-8") as file:
+
+    def judge_one(item: Item, sample: int, text: str | None) -> None:
+      """Keeps the verdict as soon as there is one."""
+      row = _row(item, sample, text, judge)
+      with lock:
+        file.write(json.dumps(row) + "\n")
+        file.flush()
+        rows.append(row)
+        bar.update()
+
+    _write_and_judge(missing, writer, judge_one, threads)
   return finish(rows, out, ks, title)
+
+
+def newest(rows: Sequence[dict]) -> list[dict]:
+  """The last row of each sample: one that failed may have been judged again."""
+  return list({(r["task"], r["sample"]): r for r in rows}.values())
 
 
 def finish(
@@ -109,18 +124,61 @@ def finish(
   return summary
 
 
-def _drain(pending: set, most: int, rows: list, file, bar) -> set:
-  """Waits until at most that many are pending, and keeps what is done."""
+def _keep_settings(
+  path: pathlib.Path, settings: Mapping[str, Any], results: pathlib.Path
+) -> None:
+  """Writes the settings, or refuses verdicts that were made under others."""
+  settings = json.loads(json.dumps(settings))
+  if results.exists() and results.stat().st_size:
+    old = json.loads(path.read_text()) if path.exists() else None
+    if old is None:
+      raise ValueError(f"{results}: expected {path.name} beside it, got none")
+    for key in sorted(settings.keys() | old.keys()):
+      had, wants = old.get(key), settings.get(key)
+      if had != wants:
+        raise ValueError(
+          f"{path}: {key}: expected {had!r} as in the verdicts there, got "
+          f"{wants!r}; another --out starts anew"
+        )
+  path.write_text(json.dumps(settings, indent=1) + "\n")
+
+
+def _final(path: pathlib.Path, wanted: Set[tuple[str, int]]) -> list[dict]:
+  """What need not be judged again; what a killed writer left is cut off."""
+  cut_unfinished(path)
+  return [
+    row
+    for row in newest(read_lines(path))
+    if (row["task"], row["sample"]) in wanted and row["status"] != "infra_error"
+  ]
+
+
+def _write_and_judge(
+  missing: Sequence[tuple[Item, Sequence[int]]],
+  writer: Writer,
+  judge_one: Callable[[Item, int, str | None], None],
+  threads: int,
+) -> None:
+  """Judges in threads while more is written, but not much more."""
+  pending: set = set()
+  with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+    for item, samples in missing:
+      if not samples:
+        continue
+      for k, text in zip(samples, writer(item, samples), strict=True):
+        pending.add(pool.submit(judge_one, item, k, text))
+      pending = _wait(pending, 2 * threads)
+    _wait(pending, 0)
+
+
+def _wait(pending: set, most: int) -> set:
+  """Waits until at most that many are pending."""
   while len(pending) > most:
     done, pending = concurrent.futures.wait(
       pending, return_when=concurrent.futures.FIRST_COMPLETED
     )
     for future in done:
-      row = future.result()
-      file.write(json.dumps(row) + "\n")
-      rows.append(row)
-      bar.update()
-    file.flush()
+      future.result()
   return pending
 
 

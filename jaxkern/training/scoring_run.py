@@ -3,7 +3,8 @@
 import json
 import os
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from jaxkern.data import kernelbench_files
 from jaxkern.data.jsonl import read_lines
@@ -95,30 +96,35 @@ def evaluate(
   baselines: Sequence[str] = ("eager",),
   roof: tuple[float, float] | None = None,
   title: str = "evaluation",
+  origin: Mapping[str, Any] | None = None,
 ) -> dict:
   """Writes and judges; see scoring.score.
 
+  `origin` is where the items and the texts come from: with the other arguments
+  it makes the settings that a folder is kept to.
+
   Raises:
-    ValueError: there is nothing to judge.
+    ValueError: there is nothing to judge, `out` has other settings, or roof is
+      not two rates.
   """
+  if roof and (len(roof) != 2 or min(roof) <= 0):
+    raise ValueError(f"--roof: expected FLOP/s,bytes/s above 0, got {roof}")
   if not items:
     raise ValueError("tasks: expected some, none is selected")
+  timing = {
+    "device": device,
+    "repetitions": repetitions,
+    "baselines": tuple(baselines),
+  }
   with Evaluator(device) as evaluator, TorchWorker() as worker:
     if isinstance(items[0].subject, str):
-      pairs = Judge(
-        evaluator,
-        worker,
-        _cache(),
-        device=device,
-        repetitions=repetitions,
-        baselines=tuple(baselines),
-      )
+      pairs = Judge(evaluator, worker, _cache(), **timing)
       judge = scoring.kernelbench_judge(pairs, roof)
     else:
       judge = scoring.suite_judge(evaluator, repetitions)
-    return scoring.score(
-      items, writer, judge, out, samples=samples, ks=ks, title=title
-    )
+    settings = {**(origin or {}), **timing, "roof": roof}
+    sizes = {"samples": samples, "ks": ks, "title": title}
+    return scoring.score(items, writer, judge, out, **sizes, settings=settings)
 
 
 def rescore(
@@ -144,7 +150,7 @@ def rescore(
   if results.is_dir():
     rows = kernelbench_files.read_run(results, level or 1, baseline)
   else:
-    rows = read_lines(results)
+    rows = scoring.newest(read_lines(results))
   if not rows:
     raise ValueError(f"--results: expected verdicts, got none in {results}")
   return scoring.finish(rows, out, ks, results.name)

@@ -1,5 +1,6 @@
 """Who writes kernels to be scored: an endpoint, a folder, a policy."""
 
+import http.client
 import json
 import os
 import pathlib
@@ -7,6 +8,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 
@@ -42,7 +44,12 @@ def endpoint(
   Returns:
     A writer. It raises OSError when the server refuses or keeps failing. The
     key is taken from $OPENAI_API_KEY, if set.
+
+  Raises:
+    ValueError: the url is none.
   """
+  if not url.startswith(("http://", "https://")):
+    raise ValueError(f"--endpoint: expected http://... or https://, got {url}")
   address = url.rstrip("/") + "/chat/completions"
 
   def ask(prompt: str, seed: int) -> str:
@@ -54,8 +61,7 @@ def endpoint(
       "max_tokens": max_tokens,
       "seed": seed,
     }
-    told = _post(address, body, timeout_s)
-    return told["choices"][0]["message"]["content"] or ""
+    return _content(_post(address, body, timeout_s))
 
   def write(item: Item, samples: Sequence[int]) -> list[str]:
     """Asks again where the server is busy or away."""
@@ -73,6 +79,17 @@ def _post(address: str, body: dict, timeout_s: float) -> dict:
     return json.load(answer)
 
 
+def _content(told: Any) -> str:
+  """The answer's text; "" where a model said nothing."""
+  try:
+    content = told["choices"][0]["message"]["content"] or ""
+  except (LookupError, TypeError):
+    content = None
+  if not isinstance(content, str):
+    raise ValueError(f"expected choices with a text, got {str(told)[:300]}")
+  return content
+
+
 def _patiently(ask, prompt: str, seed: int, wait_s: float) -> str:
   for attempt in range(_TRIES):
     try:
@@ -83,9 +100,11 @@ def _patiently(ask, prompt: str, seed: int, wait_s: float) -> str:
         if not busy or attempt + 1 == _TRIES:
           said = error.read(300).decode(errors="replace")
           raise OSError(f"endpoint: {error.code} {said}") from None
-    except (urllib.error.URLError, TimeoutError) as error:
+    # A connection that was dropped, an answer cut off or of another form.
+    except (OSError, http.client.HTTPException, ValueError) as error:
       if attempt + 1 == _TRIES:
-        raise OSError(f"endpoint: {error}") from None
+        said = f"{type(error).__name__}: {error}"
+        raise OSError(f"endpoint: {said}") from None
     time.sleep(wait_s * 2**attempt)
   raise AssertionError("the last try returns or raises")
 

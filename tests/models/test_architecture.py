@@ -103,6 +103,20 @@ def test_llama3_divides_long_wavelengths_and_leaves_short_ones():
       "rope_scaling.factor: expected a positive number, got None",
     ),
     (
+      {"rope_scaling": {"type": "linear", "factor": 0.5}},
+      "rope_scaling.factor: expected 1 or more, got 0.5",
+    ),
+    (
+      {"rope_scaling": small.LLAMA3 | {"low_freq_factor": 4.0}},
+      "rope_scaling.low_freq_factor: expected less than high_freq_factor 4.0, "
+      "got 4.0",
+    ),
+    (
+      {"rope_scaling": small.LLAMA3 | {"low_freq_factor": 5.0}},
+      "rope_scaling.low_freq_factor: expected less than .*, got 5.0",
+    ),
+    ({"rope_scaling": [1]}, r"rope_scaling: expected an object, got \[1\]"),
+    (
       {"rope_parameters": {"partial_rotary_factor": 0.5}},
       "rope_parameters.partial_rotary_factor: expected 1 or None, got 0.5",
     ),

@@ -59,6 +59,41 @@ def test_what_is_exported_is_what_was_loaded(
   assert again.architecture == loaded.architecture
 
 
+@pytest.mark.parametrize(
+  ("before", "after"), [(9000, 1 << 30), (1 << 30, 9000)]
+)
+def test_an_export_leaves_nothing_of_the_one_before(
+  tmp_path, monkeypatch, before, after
+):
+  loaded = checkpoints.load(small.write(tmp_path / "in", "qwen2"))
+  other = jax.tree.map(lambda leaf: leaf + 1, loaded.params)
+  out = tmp_path / "out"
+  monkeypatch.setattr(huggingface, "_SHARD_BYTES", before)
+  checkpoints.export(other, loaded.architecture, out)
+  (out / "model_card.safetensors").write_text("not ours")
+  monkeypatch.setattr(huggingface, "_SHARD_BYTES", after)
+  checkpoints.export(loaded.params, loaded.architecture, out)
+  equal(checkpoints.load(out).params, loaded.params)
+  single, index = "model.safetensors", "model.safetensors.index.json"
+  assert (out / single).exists() != (out / index).exists()
+  assert (out / "model_card.safetensors").exists()
+
+
+def test_an_export_that_fails_leaves_no_directory_to_be_read(
+  tmp_path, monkeypatch
+):
+  loaded = checkpoints.load(small.write(tmp_path, "qwen2"))
+
+  def full(*given):
+    raise OSError("no space left")
+
+  monkeypatch.setattr(safetensors.numpy, "save_file", full)
+  with pytest.raises(OSError, match="no space"):
+    checkpoints.export(loaded.params, loaded.architecture, tmp_path)
+  with pytest.raises(ValueError, match="config.json: expected a JSON file"):
+    checkpoints.load(tmp_path)
+
+
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("family", ["llama3", "qwen2", "qwen3_yarn"])
 def test_transformers_loads_what_is_exported(tmp_path, family):
@@ -112,6 +147,14 @@ def test_a_policy_reads_parameters_in_their_own_dtype(tmp_path):
   assert drawn.tokens.shape == (1, 2)
 
 
+@pytest.mark.parametrize("checkpoint", ["", None])
+def test_no_checkpoint_is_a_policy_of_its_own_sizes(checkpoint):
+  sizes = {"width": 16, "layers": 1, "heads": 2, "kv_heads": 1, "hidden": 16}
+  sizes |= {"checkpoint": checkpoint, "max_new_tokens": 2}
+  policy = models.make(sizes, vocab_size=20, end_id=1, pad_id=0)
+  assert jax.tree.leaves(policy.init(jax.random.key(0)))
+
+
 def remove_shard(directory):
   (directory / SHARD).unlink()
 
@@ -158,6 +201,13 @@ def shorten_index(directory):
   path.write_text(json.dumps(index))
 
 
+def number_in_index(directory):
+  path = directory / "model.safetensors.index.json"
+  index = json.loads(path.read_text())
+  index["weight_map"]["model.norm.weight"] = 3
+  path.write_text(json.dumps(index))
+
+
 def empty_index(directory):
   (directory / "model.safetensors.index.json").write_text("{}")
 
@@ -182,6 +232,11 @@ def empty_index(directory):
       r"tensor in a qwen2 model, got \(8,\)",
     ),
     (shorten_index, r": model.norm.weight: expected \(32,\), got nothing"),
+    (
+      number_in_index,
+      "/model.safetensors.index.json: weight_map: model.norm.weight: expected "
+      "a file's name, got 3",
+    ),
     (empty_index, "/model.safetensors.index.json: weight_map: expected names"),
   ],
 )

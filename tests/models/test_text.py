@@ -193,6 +193,22 @@ def test_a_template_may_lie_in_a_file_or_among_others(tmp_path):
   assert text_of(tmp_path).render([]) == "a file"
 
 
+@pytest.mark.parametrize(
+  ("arguments", "expected"),
+  [
+    ("", '{"é": 1, "a": [2]}'),
+    ("(separators=(',', ':'))", '{"é":1,"a":[2]}'),
+    ("(sort_keys=true)", '{"a": [2], "é": 1}'),
+    ("(ensure_ascii=true)", '{"\\u00e9": 1, "a": [2]}'),
+    ("(indent=1)", '{\n "é": 1,\n "a": [\n  2\n ]\n}'),
+  ],
+)
+def test_json_is_written_as_a_template_asks(tmp_path, arguments, expected):
+  template = "{{ x | tojson" + arguments + " }}"
+  text = text_of(write_directory(tmp_path, chat_template=template))
+  assert text.render([], x={"é": 1, "a": [2]}) == expected
+
+
 def test_a_saved_text_is_read_as_it_was(tmp_path):
   source = text_of(write_gguf(tmp_path / "m.gguf", trained()))
   (tmp_path / "out").mkdir()
@@ -212,6 +228,12 @@ def test_a_saved_text_is_read_as_it_was(tmp_path):
     ("{{ messages.__class__.__mro__ }}", "access to attribute '__class__'"),
     ("{{ raise_exception('alternate roles') }}", "alternate roles"),
     ("{% if %}", "Expected an expression"),
+    (
+      "{{ messages[0].content + 1 }}",
+      "tokenizer.json: chat template: can only",
+    ),
+    ("{{ messages[9].content }}", "tokenizer.json: chat template: list object"),
+    ("{{ 1 // 0 }}", "tokenizer.json: chat template: .*by zero"),
     (None, "expected a chat template, got none"),
   ],
 )

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -66,6 +67,65 @@ def test_what_is_there_is_not_judged_again(tmp_path):
   scoring.score(items(), write, judged, tmp_path, samples=2)
   assert asked == [("relu", [0]), ("relu", [1]), ("add", [0, 1])]
   assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 4
+
+
+def right(item, samples):
+  return ["right" for _ in samples]
+
+
+def test_verdicts_of_other_settings_are_refused(tmp_path):
+  scoring.score(items(), right, judged, tmp_path, settings={"model": "a"})
+  with pytest.raises(ValueError, match="settings.json: model: expected 'a' as"):
+    scoring.score(items(), right, judged, tmp_path, settings={"model": "b"})
+  (tmp_path / "settings.json").unlink()
+  with pytest.raises(ValueError, match="expected settings.json beside it"):
+    scoring.score(items(), right, judged, tmp_path, settings={"model": "b"})
+
+
+def test_only_the_samples_that_are_wanted_are_scored(tmp_path):
+  scoring.score(items(), right, judged, tmp_path, samples=3)
+  made = scoring.score(items(), right, judged, tmp_path, samples=1)
+  assert made["all"]["samples"] == 2
+  assert len(read_lines(tmp_path / "results.jsonl")) == 6
+
+
+def test_a_verdict_is_kept_while_the_next_text_is_written(tmp_path):
+  def write(item, samples):
+    deadline = time.monotonic() + 20
+    while item.task == "add" and time.monotonic() < deadline:
+      if read_lines(tmp_path / "results.jsonl"):
+        raise OSError("the writer is gone")
+      time.sleep(0.01)
+    return ["right"]
+
+  with pytest.raises(OSError, match="is gone"):
+    scoring.score(items(), write, judged, tmp_path)
+  assert len(read_lines(tmp_path / "results.jsonl")) == 1
+
+
+def test_what_was_no_fault_of_the_kernel_is_judged_again(tmp_path):
+  def broken(item, text):
+    return {"status": "infra_error", "log": "no compiler"}
+
+  made = scoring.score(items(), right, broken, tmp_path)
+  assert made["all"]["filtered"]["pass@1"]["value"] == 0
+  made = scoring.score(items(), right, judged, tmp_path)
+  assert made["all"]["samples"] == 2
+  assert made["all"]["filtered"]["pass@1"]["value"] == 1
+  again = scoring_run.rescore(
+    tmp_path / "results.jsonl", tmp_path / "again", [1]
+  )
+  assert again == made
+
+
+def test_scoring_again_leaves_its_input_alone(tmp_path):
+  scoring.score(items(), right, judged, tmp_path)
+  path = tmp_path / "results.jsonl"
+  with open(path, "a") as file:
+    file.write('{"task": "add", "sam')  # Another process is writing it.
+  before = path.read_bytes()
+  made = scoring_run.rescore(path, tmp_path / "again", [1])
+  assert made["all"]["samples"] == 2 and path.read_bytes() == before
 
 
 KILLED = """
@@ -176,12 +236,6 @@ def test_endpoint_is_asked_and_asked_again(server, tmp_path, monkeypatch):
     refused(items()[0], [0])
 
 
-def test_absent_server_is_said():
-  write = writers.endpoint("http://127.0.0.1:9/v1", "m", extract=str, wait_s=0)
-  with pytest.raises(OSError, match="endpoint: "):
-    write(items()[0], [0])
-
-
 def run(*arguments, **environment):
   command = [sys.executable, "-m", "jaxkern.bin.evaluate", *arguments]
   return subprocess.run(
@@ -238,6 +292,15 @@ def test_kernels_over_a_file_of_tasks(tmp_path):
   assert done.returncode == 0, done.stderr
   [row] = read_lines(tmp_path / "out/results.jsonl")
   assert (row["task"], row["status"]) == ("double", "ok")
+  (tmp_path / "others").mkdir()
+  other = run(
+    f"--set={tmp_path}/double.py",
+    f"--kernels={tmp_path}/others",
+    f"--out={tmp_path}/out",
+    "--repetitions=6",
+  )
+  assert other.returncode == 2 and "kernels: expected '" in other.stderr
+  assert other.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -246,6 +309,8 @@ def test_kernels_over_a_file_of_tasks(tmp_path):
     ([], "expected one of --kernels"),
     (["--kernels=/none"], "expected a folder"),
     (["--results=/none"], "expected verdicts"),
+    (["--kernels=/tmp", "--roof=67e12"], "--roof: expected FLOP/s,bytes/s"),
+    (["--kernels=/tmp", "--roof=0,1"], "--roof: expected FLOP/s,bytes/s"),
     (["--kernels=/tmp", "--kernelbench=/none"], "a folder with level1"),
     (["--checkpoint=/x", "--kernelbench=/y"], "tasks of our own"),
   ],
