@@ -123,7 +123,7 @@ def _demo() -> ConfigDict:
   )
   config.sft = ConfigDict(
     {
-      "steps": 64,
+      "steps": 80,
       "minibatches": 8,
       "rows": 24,
       "learning_rate": 5e-3,
