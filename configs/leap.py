@@ -135,7 +135,7 @@ def _demo() -> ConfigDict:
   config.rl_temperature = 1.0
   config.rl = ConfigDict(
     {
-      "steps": 15,
+      "steps": 30,
       "prompts": 32,
       "group_size": 8,
       "turns": 3,
