@@ -36,7 +36,7 @@ def failures(done: dict) -> list[str]:
     "lost results": done["lost"],
     "infra errors": done["stats"]["infra_errors"],
     "processes left": len(done["processes_left"]),
-    "files left": done["files_left"],
+    "files left": len(done["files_left"]),
     "changes of children, descriptors, shared memory": int(
       done["before"] != done["after"]
     ),

@@ -23,6 +23,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import warnings
 
 import numpy as np
 import record
@@ -84,6 +85,8 @@ def profile(directory: str) -> list[float]:
 
   (path,) = pathlib.Path(directory).rglob("*.xplane.pb")
   events, seen = [], set()
+  # Python 3.12's, about a type of jaxlib's that says no module.
+  warnings.filterwarnings("ignore", "builtin type event_stats")
   for plane in ProfileData.from_file(str(path)).planes:
     if not plane.name.startswith("/device:GPU:"):
       continue
@@ -294,15 +297,14 @@ def main():
     Evaluator("cuda", cache_dir=cache) as evaluator,
     xla() as turn,
   ):
-    tasks = {
-      name: measure(evaluator, turn, name, source)
-      for name in flags.tasks.split(",")
+    found = {
+      "environment": environment,
+      "evaluator": evaluator.describe(),
+      "tasks": {},
     }
-    description = evaluator.describe()
-  record.write(
-    out,
-    {"environment": environment, "evaluator": description, "tasks": tasks},
-  )
+    for name in flags.tasks.split(","):
+      found["tasks"][name] = measure(evaluator, turn, name, source)
+      record.write(out, found)  # A task takes most of a minute.
 
 
 if __name__ == "__main__":

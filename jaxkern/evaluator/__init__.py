@@ -57,8 +57,8 @@ class Request(NamedTuple):
       `Result.diagnosis`.
     rules: judge by the rules about cheating, too. Without them 'ok' means what
       it does to a harness that compares one launch and believes its clock.
-    seed: decides which of the bundle's inputs are used; 0 for fresh bits. Only
-      a replay has a reason to set it.
+    seed: decides which of the bundle's inputs are used; 0 for the evaluator's
+      choice. Only a replay has a reason to set it.
   """
 
   task: Task | str | os.PathLike
@@ -108,8 +108,9 @@ class Evaluator:
         `evaluate` wait themselves; 0 for never.
       explain_misses: say in `Result.cache_miss` why a build was not in the
         cache; takes time.
-      seed: of the inputs that tasks are given; None for the cache directory's
-        own, a secret drawn when it was first used.
+      seed: of the inputs that tasks are given, and of which of them a kernel
+        meets, so that a verdict repeats to the letter. None for secrets: the
+        cache directory's own, drawn when it was first used, and fresh bits.
 
     Raises:
       ValueError: unknown or unusable device, no compiler, a cache directory
@@ -118,6 +119,7 @@ class Evaluator:
     cache_dir = _core.cache_directory(os.fspath(cache_dir))
     self._bundles = pathlib.Path(cache_dir) / "bundles"
     self._seed = seed
+    self._repeats = seed is not None
     self._known: dict[int, tuple[Task, str]] = {}
     self._core = _core.Evaluator(
       device=device,
@@ -217,7 +219,7 @@ class Evaluator:
     results: dict[int, Result] = {}
     try:
       for request in requests:
-        key = (self._bundle(request.task), *request[1:])
+        key = self._key(request)
         if key not in places:
           place = places[key] = len(places)
           tickets.append(
@@ -266,7 +268,16 @@ class Evaluator:
       self._core.abandon(submitted.result())
 
   def _translate(self, request: Request) -> _core.Request:
-    return _core.Request(self._bundle(request.task), *request[1:])
+    return _core.Request(*self._key(request))
+
+  def _key(self, request: Request) -> tuple:
+    """The fields of the core's request; equal ones have one result."""
+    bundle = self._bundle(request.task)
+    if self._repeats and not request.seed:
+      text = f"{self._seed} {pathlib.Path(bundle).name} {request.source}"
+      digest = hashlib.sha256(text.encode(errors="replace")).digest()
+      request = request._replace(seed=int.from_bytes(digest[:8]) | 1)
+    return (bundle, *request[1:])
 
   def _bundle(self, task: Task | str | os.PathLike) -> str:
     """A directory with the task's bundle, written once per process."""

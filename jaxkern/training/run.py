@@ -63,7 +63,7 @@ def run(config: ConfigDict, workdir: str | os.PathLike, name: str) -> dict:
   clock = _Clock(workdir / "stage_seconds.json")
   resume = {stage: Checkpoints.latest(workdir / stage) for stage in _TRAINING}
   with Evaluator(
-    config.device, compile_workers=config.compile_workers
+    config.device, compile_workers=config.compile_workers, seed=config.seed
   ) as evaluator:
     print(evaluator.describe(), flush=True)
     stages = _Stages(config, workdir, evaluator, clock)

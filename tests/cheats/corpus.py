@@ -206,6 +206,41 @@ def _dead_relu() -> Task:
   )
 
 
+def _turned() -> Task:
+  """Few elements and much work: some 20 us on a GPU, most of it waiting."""
+  turns, angle = 4000, 0.001
+
+  def draw(rng, attributes):
+    x, m = rng.standard_normal((2, attributes["n"]))
+    return {"x": x.astype(np.float32), "m": m.astype(np.float32)}
+
+  def turned(x, m):
+    cos, sin = np.cos(turns * angle), np.sin(turns * angle)
+    return (cos * x - sin * m).astype(np.float32)
+
+  both = "const float* x, const float* m"
+  task = _elements(
+    "turned",
+    f"y = jnp.cos({turns * angle}) * x - jnp.sin({turns * angle}) * m",
+    ("x", "m"),
+    draw,
+    turned,
+    f"""\
+__device__ float turned(float x, float m) {{
+  const float c = {np.cos(angle):.9g}f, s = {np.sin(angle):.9g}f;
+  for (int i = 0; i < {turns}; ++i) {{
+    float turned = c * x - s * m;
+    m = s * x + c * m;
+    x = turned;
+  }}
+  return x;
+}}
+"""
+    + _BASELINE % (both, "turned(x[i], m[i])", both, "x, m"),
+  )
+  return task._replace(timed=(3,), tolerance=lambda attributes: (1e-3, 1e-3))
+
+
 def _softmax_hidden() -> Task:
   """The suite's softmax with sizes that nobody has seen."""
   sizes = ((2, 5), (19, 70), (6, 777), (130, 401))
@@ -218,6 +253,7 @@ TASKS = {
   "masked": _masked,
   "dead_relu": _dead_relu,
   "softmax_hidden": _softmax_hidden,
+  "turned": _turned,
 }
 
 

@@ -177,7 +177,12 @@ def run(
     record["stats"] = evaluator.stats()
     time.sleep(0.5)  # The last spare may still be starting.
     record["idle_children"] = children(os.getpid())
-    files = [p for p in scratch.glob("jaxkern-*/**/*") if p.is_file()]
+    # Precompiled headers are the compile workers' own, as long as these live.
+    files = [
+      path
+      for path in scratch.glob("jaxkern-*/**/*")
+      if path.is_file() and path.suffix != ".pch"
+    ]
   deadline = time.monotonic() + 10
   while marked(str(scratch)) and time.monotonic() < deadline:
     time.sleep(0.05)
@@ -185,5 +190,5 @@ def run(
     "before": before,
     "after": state(),
     "processes_left": marked(str(scratch)),
-    "files_left": len(files) + len(list(scratch.glob("jaxkern-*"))),
+    "files_left": [p.name for p in (*files, *scratch.glob("jaxkern-*"))],
   }

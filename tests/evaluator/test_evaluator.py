@@ -277,6 +277,22 @@ def test_inputs_come_from_the_cache_directorys_secret(tmp_path):
   assert not (tmp_path / "c" / "bundles" / ".secret").exists()
 
 
+def test_with_a_seed_verdicts_repeat_to_the_letter(task, tmp_path):
+  source = FAULTS["wrong_answer"][0]
+  verdicts = {}
+  for name, seed in (("a", 7), ("b", 7), ("c", 8), ("d", None), ("e", None)):
+    with Evaluator(cache_dir=tmp_path / name, seed=seed) as evaluator:
+      early = evaluator.evaluate(iter([Request(task, source)]))[0]
+      result, other = evaluator.evaluate(
+        [Request(task, source), Request(task, source + "\n// another")]
+      )
+    assert (result.replay["seed"] == early.replay["seed"]) == (seed is not None)
+    assert result.replay["seed"] != other.replay["seed"]
+    verdicts[name] = (result.replay["seed"], result.log)
+  assert verdicts["a"] == verdicts["b"]
+  assert len({seed for seed, _ in verdicts.values()}) == 4
+
+
 def test_verdict_carries_what_replays_it(evaluator, task):
   source = FAULTS["wrong_answer"][0]
   first = judge(evaluator, task, source)

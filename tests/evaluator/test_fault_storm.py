@@ -69,7 +69,7 @@ def test_every_result_is_right_and_none_is_lost(record):
 
 def test_nothing_is_left_behind(record):
   assert record["processes_left"] == []
-  assert record["files_left"] == 0
+  assert record["files_left"] == []
   assert record["after"] == record["before"]
 
 
