@@ -36,6 +36,13 @@ struct Pieces {
   char* at(size_t i) const { return first + i * stride; }
 };
 
+/// Memory of the device, and other memory of it that holds the same.
+struct Twins {
+  const void* one;
+  const void* other;
+  size_t bytes;
+};
+
 /// Bytes of the device to be copied to the host.
 struct Readback {
   void* to;
@@ -136,6 +143,16 @@ class Device {
                   (piece[0] != static_cast<char>(byte) ||
                    std::memcmp(&piece[0], &piece[1], pieces.bytes - 1) != 0);
       }
+    }
+    return {};
+  }
+
+  /// Whether any two differ, or cannot be compared on the device.
+  virtual DeviceError FindDifferent(const std::vector<Twins>& all,
+                                    bool* found) {
+    *found = false;  // of a device that shares the host's memory
+    for (const Twins& twins : all) {
+      *found |= std::memcmp(twins.one, twins.other, twins.bytes) != 0;
     }
     return {};
   }

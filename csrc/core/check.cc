@@ -64,7 +64,7 @@ void Add(const Comparisons& comparisons, const std::string& label,
 }  // namespace
 
 Comparisons CompareSlot(const Problem& problem, const Report& report,
-                        size_t case_index, int slot, int variant) {
+                        size_t case_index, int slot, int variant, bool inputs) {
   const Case& c = problem.cases[case_index];
   const JobCase& layout = report.job.cases[case_index];
   const char* arrays = report.results.data + layout.slots_at +
@@ -81,7 +81,7 @@ Comparisons CompareSlot(const Problem& problem, const Report& report,
   }
   for (const Array& array : c.variant(variant).inputs) {
     const size_t i = static_cast<size_t>(array.argument);
-    if (array.bytes == 0 ||
+    if (!inputs || array.bytes == 0 ||
         std::memcmp(arrays + layout.values[i].offset,
                     problem.inputs.data + array.offset, array.bytes) == 0) {
       continue;

@@ -21,9 +21,10 @@ struct Comparisons {
 };
 
 /// Compares a slot of a case's results with the outputs of a variant, and the
-/// inputs in it with what they were.
+/// inputs, if they are in it, with what they were.
 Comparisons CompareSlot(const Problem& problem, const Report& report,
-                        size_t case_index, int slot, int variant);
+                        size_t case_index, int slot, int variant,
+                        bool inputs = true);
 
 /// The checked launch of every case. Sets status, stage "check", log, errors
 /// and mismatches of *result.

@@ -46,7 +46,7 @@ bool IsPossible(const Timing& timing, const Report& report) {
       timing.first_launch < 1 || timing.first_launch > kMostFirst ||
       samples == 0 || samples > static_cast<size_t>(job.repetitions) ||
       timing.baselines_us.size() != job.baselines.size() ||
-      timing.kept.empty() ||
+      timing.kept.empty() || timing.read.size() != timing.kept.size() ||
       timing.kept.size() >= static_cast<size_t>(c.slots) ||
       timing.fresh_us.size() > kMostSingle ||
       timing.known_us.size() > kMostSingle) {
@@ -82,7 +82,7 @@ void CheckOutputs(const Problem& problem, const Report& report,
     const int slot = static_cast<int>(i) + 1;
     const int variant = schedule.Variant(timing.kept[i]);
     const Comparisons found =
-        CompareSlot(problem, report, index, slot, variant);
+        CompareSlot(problem, report, index, slot, variant, timing.read[i] != 0);
     ++result->launches_compared;
     if (found.right) continue;
     result->mismatches += found.mismatches;

@@ -139,7 +139,8 @@ json ToJson(const Timing& timing) {
   return {timing.index,      timing.first_launch, timing.batch,
           timing.times_us,   timing.baselines_us, timing.kept,
           timing.read_limit, timing.first_us,     timing.first_work,
-          timing.work,       timing.fresh_us,     timing.known_us};
+          timing.work,       timing.fresh_us,     timing.known_us,
+          timing.read};
 }
 
 Timing ParseTiming(const json& parsed) {
@@ -156,6 +157,7 @@ Timing ParseTiming(const json& parsed) {
   timing.work = parsed.at(9);
   timing.fresh_us = parsed.at(10).get<std::vector<double>>();
   timing.known_us = parsed.at(11).get<std::vector<double>>();
+  timing.read = parsed.at(12).get<std::vector<int>>();
   return timing;
 }
 

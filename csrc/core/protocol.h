@@ -94,6 +94,8 @@ struct Timing {
   /// By baseline of the job: pairwise with times_us, or empty.
   std::vector<std::vector<double>> baselines_us;
   std::vector<int> kept;  ///< the launch in each slot, from the second slot on
+  std::vector<int>
+      read;  ///< 0: its inputs, found unchanged, are not in the slot
   /// Where samples are of several launches: single ones with contents that no
   /// launch has had, and with known ones.
   std::vector<double> fresh_us, known_us;

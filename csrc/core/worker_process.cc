@@ -100,8 +100,9 @@ bool WorkerProcess::Receive(Event* event) {
   if (!ReceiveEvent(channel_.get(), event)) return false;
   const Timing& timing = event->timing;
   sent_words_ += 1 + event->text.size() / 8 + timing.times_us.size() +
-                 timing.kept.size() + timing.fresh_us.size() +
-                 timing.known_us.size() + event->notes.size();
+                 timing.kept.size() + timing.read.size() +
+                 timing.fresh_us.size() + timing.known_us.size() +
+                 event->notes.size();
   for (const auto& samples : timing.baselines_us) {
     sent_words_ += 1 + samples.size();
   }

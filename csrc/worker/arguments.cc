@@ -220,6 +220,20 @@ void Arguments::AddSnapshots(size_t set, char* slot,
   }
 }
 
+bool Arguments::AddInputs(size_t set, const Inputs& inputs, int variant,
+                          std::vector<Twins>* twins) const {
+  size_t input = 0;
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    const JobValue& value = case_.values[i];
+    if (value.kind != Argument::Kind::kInput) continue;
+    const char* stored = inputs.device(variant, input++);
+    if (value.bytes == 0) continue;
+    if (stored == nullptr) return false;
+    twins->push_back({sets_[set].buffers[i], stored, value.bytes});
+  }
+  return true;
+}
+
 DeviceError Arguments::ReadInputs(size_t set, char* slot) const {
   DeviceError error;
   for (size_t i = 0; i < blocks_.size() && error.code == 0; ++i) {

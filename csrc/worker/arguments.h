@@ -55,6 +55,11 @@ class Arguments {
   void AddSnapshots(size_t set, char* slot,
                     std::vector<Readback>* snapshots) const;
 
+  /// A set's inputs beside the variant that they were filled with, as it lies
+  /// on the device. False if it does not.
+  bool AddInputs(size_t set, const Inputs& inputs, int variant,
+                 std::vector<Twins>* twins) const;
+
   /// A set's inputs as they are now, into a slot.
   DeviceError ReadInputs(size_t set, char* slot) const;
 

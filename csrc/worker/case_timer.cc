@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <numeric>
 #include <string>
 #include <utility>
 
 #include "core/statistics.h"
+#include "worker/audit.h"
 #include "worker/judge.h"
 
 namespace jaxkern {
@@ -27,49 +27,7 @@ constexpr double kBatchUs = 100;  // what surrounds a batch takes some 2 us
 constexpr int kLooks = 3;
 constexpr int kAudits = 3;
 constexpr int kRecalls = 6;
-// A synchronise that finds nothing to wait for takes microseconds; the least of
-// all audits counts, so that a busy host accuses nobody.
-constexpr double kLateUs = 50;
-constexpr double kWallUs = 150;
-constexpr double kHostUs = 200;
 constexpr double kSlowUs = 1e5;  // enough for one warm-up to be warm
-
-/// What the host's clock and the streams say against the device's times; kOk
-/// if nothing.
-Event Contradiction(const Measurement& least) {
-  char text[160];
-  if (least.late_us > kLateUs + least.device_us / 4) {
-    std::snprintf(
-        text, sizeof text,
-        "the device was still busy %.0f us after the given stream had "
-        "finished, which took %.1f us",
-        least.late_us, least.device_us);
-  } else if (least.wall_us > kWallUs + 2 * least.device_us) {
-    std::snprintf(text, sizeof text,
-                  "launches took %.0f us on the wall clock and %.1f us between "
-                  "the events",
-                  least.wall_us, least.device_us);
-  } else if (least.host_us > kHostUs + least.busy_us) {
-    std::snprintf(text, sizeof text,
-                  "launches spent %.0f us of processor time on the host and "
-                  "%.0f us in kernels",
-                  least.host_us, least.busy_us);
-    return Cheating("host_work", text);
-  } else {
-    return Event();
-  }
-  return Cheating("hidden_work", text);
-}
-
-Measurement Least(const Measurement& a, const Measurement& b) {
-  Measurement least = a;
-  least.device_us = std::max(a.device_us, b.device_us);
-  least.wall_us = std::min(a.wall_us, b.wall_us);
-  least.late_us = std::min(a.late_us, b.late_us);
-  least.host_us = std::min(a.host_us, b.host_us);
-  least.busy_us = std::max(a.busy_us, b.busy_us);
-  return least;
-}
 
 }  // namespace
 
@@ -160,6 +118,7 @@ void CaseTimer::Report(std::vector<Contestant>* contestants,
   timing->batch = contestants->front().batch;
   timing->times_us = contestants->front().times_us;
   timing->kept = kept_;
+  timing->read = read_;
   timing->read_limit = context_.device->ReadLimit();
   timing->work = work_;
 }
@@ -248,12 +207,13 @@ Event CaseTimer::Measure(Contestant* contestant, Mode mode, bool keep,
     const auto [arguments, set] = Place(i);
     batch.arguments.push_back(arguments->pointers(set));
     const int launch = contestant->launched + i;
-    char* slot = contestant->baseline >= 0 ? BaselineSlot(*contestant, launch)
-                 : std::count(looks.begin(), looks.end(), i) ? SlotFor(launch)
-                                                             : nullptr;
-    if (slot == nullptr) continue;
-    arguments->AddSnapshots(set, slot, &batch.snapshots);
-    kept.push_back({i, slot});
+    const int slot =
+        contestant->baseline >= 0 ? BaselineSlot(*contestant, launch)
+        : std::count(looks.begin(), looks.end(), i) ? SlotFor(launch)
+                                                    : -1;
+    if (slot < 0) continue;
+    arguments->AddSnapshots(set, Slot(slot), &batch.snapshots);
+    kept.push_back({i, schedule_.Variant(launch), slot});
   }
   contestant->launched += contestant->batch;
   const DeviceError error = context_.device->Measure(batch, mode, measured);
@@ -330,12 +290,32 @@ Event CaseTimer::AfterBatch(const Measurement& measured,
         JudgeHostWrite(arguments->FilledFromHost(measured.host_writes));
     if (event.status != Status::kOk) return event;
   }
-  for (const auto& [launch, slot] : kept) {
-    const auto [arguments, set] = Place(launch);
-    const DeviceError error = arguments->ReadInputs(set, slot);
-    if (error.code != 0) return Judge(error, {});
+  const DeviceError error = KeepInputs(kept);
+  return error.code == 0 ? Event() : Judge(error, {});
+}
+
+/// Inputs go into the slots of a batch if the device cannot say that all are
+/// what they were: copying them takes longer than comparing.
+DeviceError CaseTimer::KeepInputs(const std::vector<Kept>& kept) {
+  std::vector<Twins> twins;
+  DeviceError error;
+  bool read = false;
+  for (const Kept& look : kept) {
+    const auto [arguments, set] = Place(look.launch);
+    read |= look.slot >= case_.slots ||
+            !arguments->AddInputs(set, inputs_, look.variant, &twins);
   }
-  return Event();
+  if (!read && !twins.empty())
+    error = context_.device->FindDifferent(twins, &read);
+  for (const Kept& look : kept) {
+    if (look.slot < case_.slots) {
+      read_[static_cast<size_t>(look.slot) - 1] = read;
+    }
+    if (!read || error.code != 0) continue;
+    const auto [arguments, set] = Place(look.launch);
+    error = arguments->ReadInputs(set, Slot(look.slot));
+  }
+  return error;
 }
 
 /// What is written around the arrays stays there: it is looked for when a
@@ -353,29 +333,32 @@ Event CaseTimer::CheckZones(const Contestant& contestant) const {
   return event;
 }
 
-/// Where the launch's arrays go; null: they are not compared. All launches that
+/// Where the launch's arrays go; -1: they are not compared. All launches that
 /// are looked at as long as there are slots, then each with the same chance
 /// (reservoir sampling), decided just before it; one of the warm-up stays.
-char* CaseTimer::SlotFor(int launch) {
+int CaseTimer::SlotFor(int launch) {
   const int slots = case_.slots - 1;
   size_t slot = kept_.size();
   if (seen_ < slots) {
     kept_.push_back(launch);
+    read_.push_back(1);
   } else {
     slot = NextBits(&secret_) % (static_cast<uint64_t>(seen_) + 1);
     if (slot == 0 && kept_[0] < first_launch_) slot = kept_.size();
     if (slot < kept_.size()) kept_[slot] = launch;
   }
   ++seen_;
-  if (slot >= kept_.size()) return nullptr;
-  return context_.results + case_.slots_at + (slot + 1) * case_.slot_bytes;
+  return slot < kept_.size() ? static_cast<int>(slot) + 1 : -1;
 }
 
 /// A baseline's first launch is compared, too: only what is right counts.
-char* CaseTimer::BaselineSlot(const Contestant& baseline, int launch) {
-  if (launch > 0) return nullptr;
-  const size_t slot = static_cast<size_t>(case_.slots + baseline.baseline);
-  return context_.results + case_.slots_at + slot * case_.slot_bytes;
+int CaseTimer::BaselineSlot(const Contestant& baseline, int launch) const {
+  return launch > 0 ? -1 : case_.slots + baseline.baseline;
+}
+
+char* CaseTimer::Slot(int slot) const {
+  return context_.results + case_.slots_at +
+         static_cast<size_t>(slot) * case_.slot_bytes;
 }
 
 }  // namespace jaxkern

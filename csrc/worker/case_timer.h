@@ -57,8 +57,9 @@ class CaseTimer {
 
   /// A launch of a batch whose arrays are kept, and where.
   struct Kept {
-    int launch;
-    char* slot;
+    int launch;  // of the batch
+    int variant;
+    int slot;
   };
 
   /// What a launch finds in its inputs.
@@ -77,13 +78,15 @@ class CaseTimer {
   Event Measure(Contestant* contestant, Mode mode, bool keep,
                 Measurement* measured, Contents contents = Contents::kStored);
   Event AfterBatch(const Measurement& measured, const std::vector<Kept>& kept);
+  DeviceError KeepInputs(const std::vector<Kept>& kept);
   Event CheckZones(const Contestant& contestant) const;
   std::vector<int> Draw(int batch);
   std::pair<Arguments*, size_t> Place(int i) const;
   DeviceError MakeRoom(int batch);
   DeviceError Prepare(Contestant* contestant, Contents contents);
-  char* SlotFor(int launch);
-  char* BaselineSlot(const Contestant& baseline, int launch);
+  int SlotFor(int launch);
+  int BaselineSlot(const Contestant& baseline, int launch) const;
+  char* Slot(int slot) const;
 
   const JobContext& context_;
   const JobCase& case_;
@@ -94,6 +97,7 @@ class CaseTimer {
   std::vector<std::unique_ptr<Arguments>> arguments_;  // never moved
   int seen_ = 0;           // launches that could have been kept
   std::vector<int> kept_;  // launches, by slot
+  std::vector<int> read_;  // 1: with their inputs
   int first_launch_;
   int64_t work_ = -1;  // of the timed launches, the most
 };

@@ -139,12 +139,19 @@ class CudaDevice final : public Device {
       if (code != kCudaSuccess) break;
       code = kernels_.FindOther(pieces, byte, found_, stream_);
     }
-    int other = 0;
-    if (code == kCudaSuccess) {
-      code = cuda_.Memcpy(&other, found_, sizeof other, kDeviceToHost);
+    return ReadFound(code, found);
+  }
+
+  DeviceError FindDifferent(const std::vector<Twins>& all,
+                            bool* found) override {
+    *found = true;
+    if (found_ == nullptr) return {};
+    int code = cuda_.Memset(found_, 0, sizeof(int));
+    for (const Twins& twins : all) {
+      if (code != kCudaSuccess) break;
+      code = kernels_.FindDifferent(twins, found_, stream_);
     }
-    *found = other != 0;
-    return Check(code);
+    return ReadFound(code, found);
   }
 
   DeviceError Measure(const Batch& batch, Mode mode,
@@ -185,6 +192,16 @@ class CudaDevice final : public Device {
         .count();
   }
 
+  /// What kernels have left in found_; `code` is theirs.
+  DeviceError ReadFound(int code, bool* found) {
+    int value = 0;
+    if (code == kCudaSuccess) {
+      code = cuda_.Memcpy(&value, found_, sizeof value, kDeviceToHost);
+    }
+    *found = value != 0;
+    return Check(code);
+  }
+
   /// Has each of them loaded and compiled, where that can be done.
   void StartKernels() {
     void* found = nullptr;
@@ -196,7 +213,8 @@ class CudaDevice final : public Device {
     OpenGate();
     if (gated != kCudaSuccess || Flush() != kCudaSuccess ||
         CopyPiecesWithin(pieces, {pieces.first}).code != kCudaSuccess ||
-        FindOther({pieces}, 0, &other).code != kCudaSuccess) {
+        FindOther({pieces}, 0, &other).code != kCudaSuccess ||
+        FindDifferent({{flush_, flush_, 16}}, &other).code != kCudaSuccess) {
       found_ = nullptr;
     }
   }

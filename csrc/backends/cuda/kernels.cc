@@ -49,6 +49,8 @@ bool CudaKernels::Load() {
          get(&wait_, library, "jaxkern_wait") == kCudaSuccess &&
          get(&gather_, library, "jaxkern_gather") == kCudaSuccess &&
          get(&find_other_, library, "jaxkern_find_other") == kCudaSuccess &&
+         get(&find_different_, library, "jaxkern_find_different") ==
+             kCudaSuccess &&
          get(&read_all_, library, "jaxkern_read_all") == kCudaSuccess;
 }
 
@@ -87,6 +89,16 @@ int CudaKernels::FindOther(const Pieces& pieces, int byte, int* found,
                 {Blocks(pieces.bytes * kWord, kBlocks),
                  static_cast<unsigned>(pieces.count), 1},
                 kThreads, arguments, stream);
+}
+
+int CudaKernels::FindDifferent(const Twins& twins, int* found,
+                               CudaStream stream) const {
+  const void* one = twins.one;
+  const void* other = twins.other;
+  size_t bytes = twins.bytes;
+  void* arguments[] = {&one, &other, &bytes, &found};
+  return Launch(find_different_, {Blocks(bytes, kReadBlocks), 1, 1}, kThreads,
+                arguments, stream);
 }
 
 int CudaKernels::ReadAll(void* from, size_t bytes, CudaStream stream) const {

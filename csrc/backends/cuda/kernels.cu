@@ -45,6 +45,22 @@ __global__ void jaxkern_find_other(const char* from, size_t stride,
   if (other) *found = 1;
 }
 
+// Sets *found if the two differ. Addresses are multiples of 16.
+__global__ void jaxkern_find_different(const char* one, const char* other,
+                                       size_t bytes, int* found) {
+  const size_t words = bytes / sizeof(uint4);
+  const size_t first = size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  bool different = false;
+  for (size_t i = first; i < words; i += size_t{gridDim.x} * blockDim.x) {
+    const uint4 a = reinterpret_cast<const uint4*>(one)[i];
+    const uint4 b = reinterpret_cast<const uint4*>(other)[i];
+    different |= a.x != b.x || a.y != b.y || a.z != b.z || a.w != b.w;
+  }
+  const size_t rest = words * sizeof(uint4) + first;
+  if (rest < bytes) different |= one[rest] != other[rest];
+  if (different) *found = 1;
+}
+
 // Leaves nothing in the caches but what it has read. The sum is there so that
 // reading cannot be left out.
 __global__ void jaxkern_read_all(const uint4* from, size_t words, uint4* sum) {

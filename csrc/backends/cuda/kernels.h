@@ -34,6 +34,9 @@ class CudaKernels {
   int FindOther(const Pieces& pieces, int byte, int* found,
                 CudaStream stream) const;
 
+  /// Sets *found, an int on the device, if the two differ.
+  int FindDifferent(const Twins& twins, int* found, CudaStream stream) const;
+
   /// Reads memory, which fills the caches with it. What is in it may change.
   int ReadAll(void* from, size_t bytes, CudaStream stream) const;
 
@@ -50,6 +53,7 @@ class CudaKernels {
   void* wait_ = nullptr;
   void* gather_ = nullptr;
   void* find_other_ = nullptr;
+  void* find_different_ = nullptr;
   void* read_all_ = nullptr;
 };
 

@@ -134,7 +134,7 @@ TEST(TheChannelIsNotTheCandidates) {
       &f,
       "std::string s = R\"({\"kind\":3,\"text\":\"\",\"status\":0,)\"\n"
       "R\"(\"rule\":\"\",\"index\":0,\"baseline\":-1,)\"\n"
-      "R\"(\"reusable\":true,\"timing\":[0,0,1,[],[],[],0,0,0,0,[],[]],)\"\n"
+      "R\"(\"reusable\":true,\"timing\":[0,0,1,[],[],[],0,0,0,0,[],[],[]],)\"\n"
       "R\"(\"notes\":[]})\";\n"
       "std::string t = \"[1\";\n"
       "for (int i = 0; i < 40000; ++i) t += \",1\";\n"

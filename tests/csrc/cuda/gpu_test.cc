@@ -211,6 +211,28 @@ TEST(PiecesAreGatheredAndLookedAt) {
   CHECK(!found);
 }
 
+/// A byte of the rest counts like one of the words.
+TEST(DifferencesAreFoundOnTheDevice) {
+  constexpr size_t kBytes = 100003, kStride = 100096;
+  Device& device = *bench.device;
+  auto* one = static_cast<char*>(bench.x);
+  auto* other = static_cast<char*>(bench.y);
+  CHECK_EQ(device.Fill(one, 7, 2 * kStride).code, 0);
+  CHECK_EQ(device.Fill(other, 7, 2 * kStride).code, 0);
+  const std::vector<jaxkern::Twins> twins = {
+      {one, other, kBytes}, {one + kStride, other + kStride, kBytes}};
+  for (const size_t at :
+       {size_t{0}, kBytes - 1, kBytes, kStride + 50001, kStride + kBytes}) {
+    bool found = true;
+    CHECK_EQ(device.FindDifferent(twins, &found).code, 0);
+    CHECK(!found);
+    CHECK_EQ(device.Fill(other + at, 8, 1).code, 0);
+    CHECK_EQ(device.FindDifferent(twins, &found).code, 0);
+    CHECK_EQ(found, at != kBytes && at != kStride + kBytes);
+    CHECK_EQ(device.Fill(other + at, 7, 1).code, 0);
+  }
+}
+
 /// What the launch before has read comes from memory after a flush: slower than
 /// from the cache.
 TEST(FlushEmptiesTheCache) {
