@@ -101,6 +101,7 @@ def _demo() -> ConfigDict:
   config.seed = 0
   config.device = "cpu"
   config.compile_workers = 0  # One per core.
+  config.compile_timeout_s = 30.0  # Of one kernel; the others go on meanwhile.
   config.run_timeout_s = 5.0
   config.repetitions = 0  # Timed samples of a right kernel; 0 only checks.
 
@@ -150,8 +151,13 @@ def _demo() -> ConfigDict:
       "keep": {"name": "everything"},
       "kl": 0.0,
       "minibatches": 1,
+      # Steps sampled ahead, while kernels are judged, by parameters as old.
+      "staleness": 0,
     }
   )
+  # What a slower sandbox would cost: waits until so many verifiers at once
+  # could have judged a turn's kernels. 0 s: none is simulated.
+  config.simulated = ConfigDict({"latency_s": 0.0, "verifiers": 16})
   config.evaluation = ConfigDict(
     {
       "turns": 3,  # Of every setting, also of those that train on fewer.

@@ -25,7 +25,7 @@ from jaxkern.rollout.collect import Sampler
 from jaxkern.tasks import suite
 from jaxkern.tasks.task import Task, with_hidden_sizes
 from jaxkern.tokenizer import Tokenizer
-from jaxkern.training import evaluation, report, rl, sft
+from jaxkern.training import evaluation, latency, report, rl, sft
 from jaxkern.training.checkpoint import Checkpoints
 from jaxkern.training.metrics import Metrics
 
@@ -138,7 +138,7 @@ class _Stages:
       return rl.train(
         self._sampler(params, config.rl_temperature),
         practised(config),
-        self._evaluate,
+        latency.delayed(self._evaluate, **config.simulated),
         self._workdir / "rl",
         metrics,
         seed=config.seed,
@@ -176,16 +176,22 @@ class _Stages:
     )
 
   def _evaluate(self, pairs: Iterable) -> list:
-    # No list: judging begins while the rest is sampled.
-    return self._evaluator.evaluate(
+    config = self._config
+    requests = (
       Request(
         task,
         source,
-        repetitions=self._config.repetitions,
-        run_timeout_s=self._config.run_timeout_s,
+        repetitions=config.repetitions,
+        compile_timeout_s=config.compile_timeout_s,
+        run_timeout_s=config.run_timeout_s,
       )
       for task, source in pairs
     )
+    if config.device == "cuda" and config.repetitions:
+      # Sampling on the same GPU would disturb the times.
+      requests = list(requests)
+    # Else judging begins while the rest is sampled.
+    return self._evaluator.evaluate(requests)
 
 
 def rl_options(config: ConfigDict) -> dict[str, Any]:
@@ -195,6 +201,16 @@ def rl_options(config: ConfigDict) -> dict[str, Any]:
     ValueError: a name that is unknown, or options that are not its own.
   """
   options = config.rl.to_dict()
+  if options["staleness"] < 0:
+    raise ValueError(
+      f"staleness: expected at least 0, got {options['staleness']}"
+    )
+  if options["staleness"] and config.repetitions and config.device == "cuda":
+    raise ValueError(
+      "staleness: expected 0 where kernels are timed on cuda, as sampling would"
+      f" disturb the times, got {options['staleness']}"
+    )
+  latency.check(**config.simulated)
   options["rule"] = rules.make(**options["rule"])
   options["score"] = rules.score(options["score"])
   lengths = {"length": config.model.max_new_tokens, "tokens": None}

@@ -35,6 +35,7 @@ def evaluate(pairs):
       status="ok" if len(source) % 2 else "wrong_answer",
       log="odd lengths pass",
       compile_s=0.0,
+      queue_s=0.0,
       run_s=0.0,
       cache_hit=False,
       speedup=0.0,
