@@ -1,17 +1,11 @@
 """The simulated sandbox: its arithmetic, and that verdicts do wait."""
 
-import importlib.util
-import pathlib
 from types import SimpleNamespace
 
 import pytest
+from small_loop import CONFIG
 
 from jaxkern.training import latency, run
-
-FILE = pathlib.Path(__file__).parents[2] / "configs" / "leap.py"
-SPEC = importlib.util.spec_from_file_location("leap_config", FILE)
-CONFIG = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(CONFIG)
 
 
 @pytest.mark.parametrize(
