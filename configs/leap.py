@@ -92,7 +92,9 @@ def _settings(group_size: int) -> dict[str, dict]:
     | {"score": "dr_kernel", "keep": _REJECTION},
     "murphy_max": everything | {"rule": {"name": "murphy_max"}},
     "murphy_mean": everything | {"rule": {"name": "murphy_mean", "gamma": 0.9}},
-    "musacoder": everything | {"rule": {"name": "musacoder", "alpha": 0.75}},
+    "musacoder": everything
+    | {"rule": {"name": "musacoder", "alpha": 0.75}}
+    | {"retry": {"capacity": 64, "probability": 0.1}},
   }
 
 
@@ -150,9 +152,12 @@ def _demo() -> ConfigDict:
       "normalise": "length",  # Or tokens: the mean over those of a batch.
       "keep": {"name": "everything"},
       "kl": 0.0,
+      "kl_to": "sampler",  # Or start: where reinforcement began.
       "minibatches": 1,
       # Steps sampled ahead, while kernels are judged, by parameters as old.
       "staleness": 0,
+      # Tasks that whole groups failed, served again as repairs.
+      "retry": {"capacity": 0, "probability": 0.0},
     }
   )
   # What a slower sandbox would cost: waits until so many verifiers at once

@@ -69,8 +69,10 @@ def get_config(variant: str = "smollm2") -> ConfigDict:
       "normalise": "length",
       "keep": {"name": "everything"},
       "kl": 0.0,
+      "kl_to": "sampler",
       "minibatches": 1,
       "staleness": 0,
+      "retry": {"capacity": 0, "probability": 0.0},
     }
   )
   config.simulated = ConfigDict({"latency_s": 0.0, "verifiers": 16})

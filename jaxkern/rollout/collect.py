@@ -98,6 +98,7 @@ def collect(
   group_size: int,
   turns: int,
   gate: Callable[[int], bool],
+  begun: Sequence[Any] | None = None,
 ) -> tuple[list[list[Rollout]], Seconds]:
   """Rolls out G completions per task, then repairs where the gate allows.
 
@@ -114,15 +115,21 @@ def collect(
     group_size: G.
     turns: K.
     gate: of the number of first-turn failures in a group.
+    begun: for each task None, or a failed attempt that turn 1 is shown: its
+      source, status and log.
 
   Returns:
     Groups in the order of tasks, and the seconds spent.
   """
   rollouts = [Rollout(t.name, ()) for t in tasks for _ in range(group_size)]
+  begun = begun or [None] * len(tasks)
   active = list(range(len(rollouts)))
   spent = np.zeros(5)
   for turn in range(turns):
-    texts = [_prompt(tasks[i // group_size], rollouts[i]) for i in active]
+    texts = [
+      _prompt(tasks[i // group_size], rollouts[i], begun[i // group_size])
+      for i in active
+    ]
     start = time.monotonic()
     writing = _Writing(
       _write(
@@ -233,13 +240,15 @@ def _judging_seconds(
   return np.sum(seconds, axis=0)
 
 
-def _prompt(task: Task, rollout: Rollout) -> str:
-  if not rollout.turns:
+def _prompt(task: Task, rollout: Rollout, begun: Any) -> str:
+  if rollout.turns:
+    last = rollout.turns[-1]
+    told = last.source, last.result.status, last.result.log
+  elif begun is not None:
+    told = begun.source, begun.status, begun.log
+  else:
     return prompts.first_turn(task)
-  last = rollout.turns[-1]
-  return prompts.next_turn(
-    task, last.source, last.result.status, last.result.log
-  )
+  return prompts.next_turn(task, *told)
 
 
 def _write(

@@ -2,9 +2,10 @@
 
 import math
 import os
+import pathlib
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ import numpy as np
 from jaxkern.learning import batch as batches
 from jaxkern.learning import update as updates
 from jaxkern.learning.batch import Batch
+from jaxkern.learning.reference import scored
 from jaxkern.rewards import leap
 from jaxkern.rewards.rules import Attempt, Rule, Score
 from jaxkern.rollout import collect
@@ -24,10 +26,11 @@ from jaxkern.rollout.collect import (
   Turn,
 )
 from jaxkern.tasks import suite
-from jaxkern.training import memory
+from jaxkern.training import memory, retries
 from jaxkern.training.ahead import Ahead, in_turns
 from jaxkern.training.checkpoint import Checkpoints
 from jaxkern.training.metrics import Metrics
+from jaxkern.training.retries import Failed, Journal
 
 
 def train(
@@ -52,6 +55,8 @@ def train(
   minibatches: int,
   microbatch: int | None,
   staleness: int = 0,
+  reference: bool = False,
+  retry: Mapping[str, Any] | None = None,
   say: Callable[[str], None] = print,
 ) -> Any:
   """Reinforces sampler.params by a rule; returns the parameters.
@@ -72,6 +77,8 @@ def train(
     minibatches: optimiser steps that a step's rows are split over.
     staleness: steps that are sampled ahead, by parameters so many steps old,
       while kernels are judged; 0 samples with the latest.
+    reference: the loss is told the probabilities under sampler.params, too.
+    retry: capacity and probability; see `retries.served`.
     say: prints the line of each step.
   """
   optimizer = updates.make_optimizer(learning_rate, clip_norm=clip_norm)
@@ -79,17 +86,33 @@ def train(
   devices = jax.local_device_count()
   began = time.monotonic()
 
-  def gather(step: int, params: Any) -> tuple[list[list[Rollout]], Seconds]:
-    """The rollouts of a step, by the parameters given."""
-    return collect.collect(
-      sampler._replace(params=params),
+  writer = sampler
+  if staleness:
+    writer = sampler._replace(policy=in_turns(sampler.policy))
+
+  def gather(
+    step: int, params: Any, failed: Sequence[Failed]
+  ) -> tuple[list[list[Rollout]], Seconds, int]:
+    """The rollouts of a step, by these parameters and what failed before; how
+    many of its groups are repairs."""
+    names, _ = _draw(seed, step, task_names, prompts)
+    begun = [None] * prompts
+    if retry:
+      begun = retries.served(failed, step, prompts, seed=seed, **retry)
+    groups, seconds = collect.collect(
+      writer._replace(params=params),
       jax.random.fold_in(jax.random.key(seed), step),
-      [suite.get(name) for name in _draw(seed, step, task_names, prompts)[0]],
+      [
+        suite.get(old.task if old else name)
+        for name, old in zip(names, begun, strict=True)
+      ],
       evaluate,
       group_size=group_size,
       turns=turns,
       gate=lambda failures: leap.expand(failures, t_min, t_max),
+      begun=begun,
     )
+    return groups, seconds, sum(old is not None for old in begun)
 
   with (
     Checkpoints(directory, keep=staleness + 2) as checkpoints,
@@ -97,30 +120,41 @@ def train(
   ):
     first = updates.init_state(sampler.params, optimizer)
     start, state = checkpoints.restore(first)
+    journal = Journal(pathlib.Path(directory).with_name("failed.jsonl"), start)
     for step in range(start, min(start + staleness, steps)):
-      old = checkpoints.restore(first, max(0, step - staleness))[1]
-      ahead.begin(step, old.params)
+      known = max(0, step - staleness)
+      old = checkpoints.restore(first, known)[1]
+      ahead.begin(step, old.params, journal.before(known))
     state = updates.replicate(state)
     if (limit := memory.limit()) is not None and start < steps:
       _check_sampling(sampler, state, limit)
-    if staleness:
-      sampler = sampler._replace(policy=in_turns(sampler.policy))
     for step in range(start, steps):
       clock = [time.monotonic()]
       if step + staleness < steps:
-        ahead.begin(step + staleness, updates.unreplicate(state).params)
-      groups, seconds = ahead.take()
+        params = updates.unreplicate(state).params
+        ahead.begin(step + staleness, params, journal.before(step))
+      groups, seconds, retried = ahead.take()
       clock.append(time.monotonic())
       rows = credited_turns(groups, rule, score)
       values, mismatch = {}, None
       rng = _draw(seed, step, task_names, prompts)[1]
       for part in _split(rows, minibatches, rng):
         batch = make_batch(part, sampler)
+        if reference:
+          batch = scored(
+            sampler.policy,
+            sampler.params,
+            batch,
+            microbatch or sampler.rows,
+            sampler.temperature,
+          )
         sharded = batches.shard(batch, devices, microbatch or 1)
         state, values = update(state, sharded)
         values = {name: float(x) for name, x in values.items()}
         # Of the first part, which the parameters that sampled it have judged.
         mismatch = values["log_ratio"] if mismatch is None else mismatch
+      if retry:
+        journal.add(retries.all_failed(groups, step))
       checkpoints.save(step + 1, updates.unreplicate(state))
       clock.append(time.monotonic())
       values |= summarise(groups, turns, t_min, t_max)
@@ -128,6 +162,7 @@ def train(
       if mismatch is not None:
         values["sampler_mismatch"] = mismatch
       values["staleness"] = min(step, staleness)
+      values["groups_retried"] = retried
       values |= _seconds(seconds, clock)
       metrics.write(step, values, "rl")
       left = (time.monotonic() - began) / (step + 1 - start)

@@ -26,7 +26,7 @@ from jaxkern.rollout.collect import Sampler
 from jaxkern.tasks import suite
 from jaxkern.tasks.task import Task, with_hidden_sizes
 from jaxkern.tokenizer import Tokenizer
-from jaxkern.training import evaluation, latency, report, rl, sft
+from jaxkern.training import evaluation, latency, report, retries, rl, sft
 from jaxkern.training.checkpoint import Checkpoints
 from jaxkern.training.metrics import Metrics
 
@@ -224,6 +224,13 @@ def rl_options(config: ConfigDict) -> dict[str, Any]:
       f" disturb the times, got {options['staleness']}"
     )
   latency.check(**config.simulated)
+  retries.check(**options["retry"])
+  if not options["retry"]["capacity"]:
+    options["retry"] = None
+  towards = options.pop("kl_to")
+  if towards not in ("sampler", "start"):
+    raise ValueError(f"kl_to: expected sampler or start, got {towards}")
+  options["reference"] = bool(options["kl"]) and towards == "start"
   options["rule"] = rules.make(**options["rule"])
   options["score"] = rules.score(options["score"])
   lengths = {"length": config.model.max_new_tokens, "tokens": None}

@@ -46,6 +46,15 @@ def test_a_setting_changes_what_it_is_about_and_nothing_else(setting, wanted):
   assert differences(f"demo-{setting}") == wanted
 
 
+def test_kl_is_to_where_reinforcement_began_if_asked_for():
+  config = CONFIG.get_config("tiny")
+  assert not run.rl_options(config)["reference"]
+  config.rl.kl_to = "start"
+  assert not run.rl_options(config)["reference"]  # Of no weight.
+  config.rl.kl = 0.1
+  assert run.rl_options(config)["reference"]
+
+
 def test_below_half_and_half_up_part_every_group_size():
   for size in (2, 3, 7, 8):
     known = CONFIG._settings(size)
@@ -64,6 +73,7 @@ def test_an_unknown_setting_is_refused():
   ("changes", "said"),
   [
     ({"rule": {"name": "x"}}, "rule: expected one of tournament"),
+    ({"kl_to": "end"}, "kl_to: expected sampler or start, got end"),
     ({"normalise": "rows"}, "normalise: expected length or tokens, got rows"),
     ({"keep": {"name": "mean_absolute"}}, r"keep mean_absolute: .*delta"),
     ({"objective": {"name": "clipped"}}, r"clipped: .*eps_high"),
