@@ -92,7 +92,9 @@ def _settings(group_size: int) -> dict[str, dict]:
     | {"score": "dr_kernel", "keep": _REJECTION},
     "murphy_max": everything | {"rule": {"name": "murphy_max"}},
     "murphy_mean": everything | {"rule": {"name": "murphy_mean", "gamma": 0.9}},
-    "musacoder": everything | {"rule": {"name": "musacoder", "alpha": 0.75}},
+    "musacoder": everything
+    | {"rule": {"name": "musacoder", "alpha": 0.75}}
+    | {"retry": {"capacity": 64, "probability": 0.1}},
   }
 
 
@@ -101,6 +103,7 @@ def _demo() -> ConfigDict:
   config.seed = 0
   config.device = "cpu"
   config.compile_workers = 0  # One per core.
+  config.compile_timeout_s = 30.0  # Of one kernel; the others go on meanwhile.
   config.run_timeout_s = 5.0
   config.repetitions = 0  # Timed samples of a right kernel; 0 only checks.
 
@@ -149,9 +152,17 @@ def _demo() -> ConfigDict:
       "normalise": "length",  # Or tokens: the mean over those of a batch.
       "keep": {"name": "everything"},
       "kl": 0.0,
+      "kl_to": "sampler",  # Or start: where reinforcement began.
       "minibatches": 1,
+      # Steps sampled ahead, while kernels are judged, by parameters as old.
+      "staleness": 0,
+      # Tasks that whole groups failed, served again as repairs.
+      "retry": {"capacity": 0, "probability": 0.0},
     }
   )
+  # What a slower sandbox would cost: waits until so many verifiers at once
+  # could have judged a turn's kernels. 0 s: none is simulated.
+  config.simulated = ConfigDict({"latency_s": 0.0, "verifiers": 16})
   config.evaluation = ConfigDict(
     {
       "turns": 3,  # Of every setting, also of those that train on fewer.

@@ -23,6 +23,7 @@ def get_config(variant: str = "smollm2") -> ConfigDict:
   config.seed = 0
   config.device = "cuda"
   config.compile_workers = 0  # One per core.
+  config.compile_timeout_s = 30.0  # Of one kernel; the others go on meanwhile.
   config.run_timeout_s = 5.0
   config.repetitions = 0  # Timed samples of a right kernel; 0 only checks.
 
@@ -68,9 +69,13 @@ def get_config(variant: str = "smollm2") -> ConfigDict:
       "normalise": "length",
       "keep": {"name": "everything"},
       "kl": 0.0,
+      "kl_to": "sampler",
       "minibatches": 1,
+      "staleness": 0,
+      "retry": {"capacity": 0, "probability": 0.0},
     }
   )
+  config.simulated = ConfigDict({"latency_s": 0.0, "verifiers": 16})
   config.evaluation = ConfigDict(
     {
       "turns": 3,

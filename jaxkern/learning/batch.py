@@ -21,6 +21,7 @@ class Batch(NamedTuple):
     old_log_probs: float32 [B, T] recorded at sampling; None to imitate.
     advantages: float32 [B]; None to imitate.
     trace: as sampled; leading axis B.
+    reference_log_probs: float32 [B, T] under a frozen reference; None without.
   """
 
   prompts: chex.Array
@@ -30,6 +31,7 @@ class Batch(NamedTuple):
   old_log_probs: chex.Array | None = None
   advantages: chex.Array | None = None
   trace: Any = ()
+  reference_log_probs: chex.Array | None = None
 
 
 def pad_rows(batch: Batch, multiple: int) -> Batch:

@@ -110,6 +110,7 @@ def policy_gradient(
   keep: mismatch.Keep = mismatch.everything,
   kl: float = 0.0,
   length: int | None = None,
+  reference: chex.Array | None = None,
 ) -> Loss:
   """The mean of an objective over tokens, plus kl (r - 1 - log r).
 
@@ -120,14 +121,17 @@ def policy_gradient(
     mask: [B, T], 1 where a token was sampled; rows without any are padding.
     objective: of OBJECTIVES.
     keep: which rows to learn from; see `mismatch`.
-    kl: weight of the k3 estimate of KL(p_old || p) (Schulman).
+    kl: weight of the k3 estimate (Schulman) of KL(p_old || p), r = p / p_old;
+      with a reference of KL(p || p_ref), r = p_ref / p.
     length: divide by rows * length (Dr. GRPO), so that a token counts the same
       in long and short completions and batches; None for the mean over tokens.
+    reference: [B, T], log-probabilities under a frozen policy.
 
   Returns:
     Loss with metrics, per token: entropy (-log p, unbiased on policy),
     approx_kl (k3), log_ratio (its absolute value), clip_fraction (share of
-    tokens that the objective cuts), rejected (share of tokens not kept).
+    tokens that the objective cuts), rejected (share of tokens not kept), and
+    with a reference reference_kl.
   """
   chex.assert_rank([log_probs, old_log_probs, advantages, mask], [2, 2, 1, 2])
   chex.assert_equal_shape([log_probs, old_log_probs, mask])
@@ -137,8 +141,12 @@ def policy_gradient(
   # What is not kept may be so far off that its ratio overflows.
   log_ratio = jnp.where(kept > 0, log_ratio, 0.0)
   value, cut = objective(log_ratio, advantages)
-  k3 = jnp.exp(log_ratio) - 1 - log_ratio
-  per_token = (value + kl * k3) * kept
+  k3 = _k3(log_ratio)
+  drift = k3
+  if reference is not None:
+    chex.assert_equal_shape([log_probs, reference])
+    drift = _k3(jnp.where(kept > 0, reference - log_probs, 0.0))
+  per_token = (value + kl * drift) * kept
 
   tokens = jnp.sum(mask)
   rows = jnp.sum(jnp.any(kept > 0, axis=1).astype(jnp.float32))
@@ -149,5 +157,12 @@ def policy_gradient(
     "clip_fraction": jnp.sum(cut * kept),
     "rejected": jnp.sum(mask - kept),
   }
+  if reference is not None:
+    metrics["reference_kl"] = jnp.sum(drift * kept)
   weight = jnp.sum(kept) if length is None else rows * length
   return Loss(jnp.sum(per_token), weight, tokens, metrics)
+
+
+def _k3(log_ratio: chex.Array) -> chex.Array:
+  """r - 1 - log r: not negative, and of mean KL where r is sampled."""
+  return jnp.exp(log_ratio) - 1 - log_ratio

@@ -83,7 +83,12 @@ def imitate(log_probs: chex.Array, batch: Batch) -> losses.Loss:
 def reinforce(**options: Any) -> LossFunction:
   """The loss of reinforcement: `losses.policy_gradient` with options."""
   return lambda log_probs, batch: losses.policy_gradient(
-    log_probs, batch.old_log_probs, batch.advantages, batch.mask, **options
+    log_probs,
+    batch.old_log_probs,
+    batch.advantages,
+    batch.mask,
+    reference=batch.reference_log_probs,
+    **options,
   )
 
 

@@ -11,7 +11,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxkern.models import decoding
+from jaxkern.models import decoding, streaming
 from jaxkern.models.architecture import Architecture, of_sizes
 from jaxkern.models.attention import Kind
 from jaxkern.models.choose import log_prob, tempered
@@ -151,6 +151,7 @@ def around(model: Transformer, **options: Any) -> Policy:
       functools.partial(_sample, model, options), static_argnames="samples"
     ),
     log_probs=jax.jit(functools.partial(_log_probs, model)),
+    stream=streaming.streamer(model, row_keys, **options),
   )
 
 

@@ -122,6 +122,9 @@ def write(
   pad_id: int,
   top_k: int | None = None,
   top_p: float | None = None,
+  first: chex.Array | int = 0,
+  alive: chex.Array | None = None,
+  limits: Sequence[int] | None = None,
 ) -> tuple[State, Sampled]:
   """Draws a token at a time until every row has ended.
 
@@ -136,10 +139,15 @@ def write(
     end_ids: tokens that end a row.
     pad_id: fills a row after its end.
     top_k, top_p: see `choose`.
+    first: number of the first token, in a row that was begun before.
+    alive: bool [B]; rows that have not ended, all by default.
+    limits: up to which token each length of the caches is enough; `stages` by
+      default.
   """
   rows, slots = state.real.shape
   ends = jnp.array(end_ids, jnp.int32)
-  limits = stages(max_new_tokens)
+  limits = limits or stages(max_new_tokens)
+  alive = jnp.ones(rows, bool) if alive is None else alive
   if model.attention == "fused":  # Reads what is filled, however much is empty.
     limits = [-(-(slots + limits[-1]) // BLOCK) * BLOCK - slots]
 
@@ -147,7 +155,7 @@ def write(
     """Chooses token t and feeds it to the model."""
     alive, state, drawn = carry
     logits = model.apply(params, state.hidden, method="logits")
-    folded = jax.vmap(jax.random.fold_in, (0, None))(keys, t)
+    folded = jax.vmap(jax.random.fold_in, (0, None))(keys, first + t)
     token, log_prob = choose(
       logits, temperature, folded, top_k=top_k, top_p=top_p
     )
@@ -182,15 +190,16 @@ def write(
     limits,
     lambda carry, stop: (carry[0] < stop) & jnp.any(carry[1]),
     stride,
-    (0, jnp.ones(rows, bool), state, drawn),
+    (0, alive, state, drawn),
     lambda carry, more: (*carry[:2], _lengthened(carry[2], more), carry[3]),
   )
   return state, jax.tree.map(lambda x: x[:max_new_tokens].T, drawn)
 
 
-def stages(max_new_tokens: int) -> list[int]:
-  """Up to which token each length of the caches is enough."""
-  count = max(1, min(_STAGES, max_new_tokens // _SHORTEST_STAGE))
+def stages(max_new_tokens: int, most: int = _STAGES) -> list[int]:
+  """Up to which token each of at most so many lengths of the caches is
+  enough."""
+  count = max(1, min(most, max_new_tokens // _SHORTEST_STAGE))
   return [
     -(-max_new_tokens * (i + 1) // (count * _STRIDE)) * _STRIDE
     for i in range(count)

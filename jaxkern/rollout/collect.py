@@ -18,7 +18,7 @@ from jaxkern.tokenizer import Tokenizer
 
 # (task, source) pairs to results, in order. The pairs come as they are written:
 # who draws one may have it judged while the next are being sampled. A result
-# has status and log; its compile_s and run_s are added up.
+# has status and log; its compile_s, queue_s and run_s are added up.
 Evaluate = Callable[[Iterable[tuple[Task, str]]], Sequence[Any]]
 
 
@@ -56,14 +56,16 @@ class Rollout(NamedTuple):
 
 
 class Seconds(NamedTuple):
-  """Where the time went: two wall-clock parts, two sums over results.
+  """Where the time went: two wall-clock parts, three sums over kernels.
 
-  What is judged while others are being sampled takes none of the second.
+  What is judged while others are being sampled takes none of the second. Equal
+  kernels of a turn are judged once, and count once.
   """
 
   sampling: float
   evaluating: float
   compiling: float
+  queueing: float
   running: float
 
 
@@ -96,6 +98,7 @@ def collect(
   group_size: int,
   turns: int,
   gate: Callable[[int], bool],
+  begun: Sequence[Any] | None = None,
 ) -> tuple[list[list[Rollout]], Seconds]:
   """Rolls out G completions per task, then repairs where the gate allows.
 
@@ -112,15 +115,21 @@ def collect(
     group_size: G.
     turns: K.
     gate: of the number of first-turn failures in a group.
+    begun: for each task None, or a failed attempt that turn 1 is shown: its
+      source, status and log.
 
   Returns:
     Groups in the order of tasks, and the seconds spent.
   """
   rollouts = [Rollout(t.name, ()) for t in tasks for _ in range(group_size)]
+  begun = begun or [None] * len(tasks)
   active = list(range(len(rollouts)))
-  spent = np.zeros(4)
+  spent = np.zeros(5)
   for turn in range(turns):
-    texts = [_prompt(tasks[i // group_size], rollouts[i]) for i in active]
+    texts = [
+      _prompt(tasks[i // group_size], rollouts[i], begun[i // group_size])
+      for i in active
+    ]
     start = time.monotonic()
     writing = _Writing(
       _write(
@@ -135,8 +144,7 @@ def collect(
     spent += (
       writing.seconds,
       time.monotonic() - start - writing.seconds,
-      sum(r.compile_s for r in results),
-      sum(r.run_s for r in results),
+      *_judging_seconds(writing.sources, results),
     )
     for (k, one), result in zip(writing.written, results, strict=True):
       i = active[k]
@@ -206,6 +214,7 @@ class _Writing:
     self._turns = turns
     self._tasks = tasks
     self.written: list[tuple[int, Turn]] = []
+    self.sources: list[tuple[str, str]] = []  # With the names of tasks.
     self.seconds = 0.0  # Spent sampling.
 
   def __iter__(self) -> Iterator[tuple[Task, str]]:
@@ -218,22 +227,34 @@ class _Writing:
     finally:
       self.seconds += time.monotonic() - start
     self.written.append((i, turn))
+    self.sources.append((self._tasks[i].name, turn.source))
     return self._tasks[i], turn.source
 
 
-def _prompt(task: Task, rollout: Rollout) -> str:
-  if not rollout.turns:
+def _judging_seconds(
+  sources: Sequence[tuple[str, str]], results: Sequence[Any]
+) -> np.ndarray:
+  """Seconds compiling, queueing and running, of each distinct kernel once."""
+  judged = dict(zip(sources, results, strict=True)).values()
+  seconds = [(r.compile_s, r.queue_s, r.run_s) for r in judged]
+  return np.sum(seconds, axis=0)
+
+
+def _prompt(task: Task, rollout: Rollout, begun: Any) -> str:
+  if rollout.turns:
+    last = rollout.turns[-1]
+    told = last.source, last.result.status, last.result.log
+  elif begun is not None:
+    told = begun.source, begun.status, begun.log
+  else:
     return prompts.first_turn(task)
-  last = rollout.turns[-1]
-  return prompts.next_turn(
-    task, last.source, last.result.status, last.result.log
-  )
+  return prompts.next_turn(task, *told)
 
 
 def _write(
   sampler: Sampler, key: jax.Array, texts: Sequence[str], samples: int
 ) -> Iterator[tuple[int, Turn]]:
-  """Completions as they are written, each with the index of its prompt.
+  """Completions as they end, each with the index of its prompt.
 
   Prompts of similar length share a call, so that few tokens are padding; rows
   that a call has left are filled with empty prompts. A completion depends on
@@ -254,18 +275,28 @@ def _write(
       sampler.tokenizer.pad_id,
     )
     which = np.resize(chunk, sampler.rows)  # Of empty prompts, whichever.
-    sampled = jax.device_get(
-      sampler.policy.sample(
-        sampler.params,
-        jax.vmap(jax.random.fold_in, (None, 0))(key, which),
-        tokens,
-        mask,
-        sampler.temperature,
-        **shared,
-      )
-    )
-    for i, b in sorted((i, b) for b, i in enumerate(chunk)):
-      row = jax.tree.map(lambda x, b=b: x[b], sampled)
-      text = sampler.tokenizer.decode(row.tokens[row.mask > 0])
-      source = prompts.extract(text)
-      yield i, Turn(ids[i], *row, source, None)
+    stream = sampler.policy.stream or _at_once(sampler.policy)
+    for ended, sampled in stream(
+      sampler.params,
+      jax.vmap(jax.random.fold_in, (None, 0))(key, which),
+      tokens,
+      mask,
+      sampler.temperature,
+      **shared,
+    ):
+      real = [(chunk[b], n) for n, b in enumerate(ended) if b < len(chunk)]
+      for i, n in sorted(real):
+        row = jax.tree.map(lambda x, n=n: x[n], sampled)
+        text = sampler.tokenizer.decode(row.tokens[row.mask > 0])
+        yield i, Turn(ids[i], *row, prompts.extract(text), None)
+
+
+def _at_once(policy: Policy) -> Callable[..., Iterator[tuple[Any, Any]]]:
+  """`Policy.stream` of a policy that ends all rows together."""
+
+  def stream(*args, **options):
+    """All rows, on the host."""
+    sampled = jax.device_get(policy.sample(*args, **options))
+    yield range(len(sampled.tokens)), sampled
+
+  return stream

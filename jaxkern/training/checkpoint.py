@@ -28,14 +28,15 @@ class Checkpoints:
     self._manager.save(step, args=ocp.args.StandardSave(state))
     self._manager.wait_until_finished()
 
-  def restore(self, like: State) -> tuple[int, State]:
+  def restore(self, like: State, step: int | None = None) -> tuple[int, State]:
     """The latest step and its state; (0, like) if there is none.
 
     Args:
       like: a state of the same structure, shapes and dtypes.
+      step: one of the states kept, instead of the latest.
     """
-    step = self._manager.latest_step()
-    if step is None:
+    step = self._manager.latest_step() if step is None else step
+    if not step:
       return 0, like
     return step, self._manager.restore(
       step, args=ocp.args.StandardRestore(like)

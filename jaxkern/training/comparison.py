@@ -3,8 +3,8 @@
 A run is what `jaxkern.bin.train` leaves. Runs that differ in their seed alone
 are one method; its name is that of their directory without `-SEED` at the end.
 
-Wall clock is the sum of a run's seconds of sampling, evaluating and updating by
-RL step; warm start and evaluations are not in it. Accuracy over time is that of
+Wall clock is what a run's RL steps took, one after the other; warm start and
+evaluations are not in it. Accuracy over time is that of
 first turns during training, an exponential average over steps: the only figure
 that every step of every method has (what a gate leaves out has no later turns).
 Accuracy by turn is of the evaluation after training, in which every failure of
@@ -80,13 +80,18 @@ def load(directory: str | os.PathLike, memory: float = 0.7) -> Run:
   expanded = sum(x["groups_expanded"] for x in lines) if rl["turns"] > 1 else 0
   return Run(
     seed=config["seed"],
-    seconds=np.cumsum([sum(x[k] for k in _WALL) for x in lines]),
+    seconds=np.cumsum([seconds_of(x) for x in lines]),
     accuracy=smooth([x["pass@1"] for x in lines], memory),
     activated=expanded / groups,
     recovered=repaired / failed if failed else 0.0,
     turns_per_pass=taken / passes if passes else math.inf,
     final=_final(directory / "summary.json"),
   )
+
+
+def seconds_of(line: Mapping[str, float]) -> float:
+  """A step's seconds on the clock, of which old runs have the parts only."""
+  return line.get("seconds_step") or sum(line[k] for k in _WALL)
 
 
 def methods(directories: Sequence[str]) -> dict[str, list[Run]]:

@@ -139,19 +139,32 @@ def _seconds(rl: list[dict]) -> markupsafe.Markup:
   axes.stackplot(
     steps, list(stages.values()), labels=list(stages), colors=_COLOURS
   )
+  if any(line.get("staleness") for line in rl):
+    # Stages of two steps go on at once: their sum is more than the clock's.
+    axes.plot(
+      steps,
+      [line["seconds_step"] for line in rl],
+      color="black",
+      label="on the clock",
+    )
   axes.legend(frameon=False)
   return _svg(figure)
 
 
 def _wall_seconds(rl: list[dict]) -> dict[str, list[float]]:
-  """Evaluation is shared out by the core-seconds of compilers and runs."""
-  stages = {k: [] for k in ("sampling", "compiling", "running", "updating")}
+  """Stages of a step, from the bottom of the plot.
+
+  Waiting for verdicts is shared out by what the kernels spent their time with:
+  compilers, queues, runs.
+  """
+  judging = ("compiling", "queueing", "running")
+  stages = {k: [] for k in ("sampling", *judging, "updating")}
   for line in rl:
-    compiling, running = line["seconds_compiling"], line["seconds_running"]
-    share = compiling / ((compiling + running) or 1.0)
+    spent = [line.get(f"seconds_{name}", 0.0) for name in judging]
+    total = sum(spent) or 1.0
+    for name, seconds in zip(judging, spent, strict=True):
+      stages[name].append(line["seconds_evaluating"] * seconds / total)
     stages["sampling"].append(line["seconds_sampling"])
-    stages["compiling"].append(line["seconds_evaluating"] * share)
-    stages["running"].append(line["seconds_evaluating"] * (1 - share))
     stages["updating"].append(line["seconds_updating"])
   return stages
 

@@ -2,9 +2,10 @@
 
 import math
 import os
+import pathlib
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -13,14 +14,23 @@ import numpy as np
 from jaxkern.learning import batch as batches
 from jaxkern.learning import update as updates
 from jaxkern.learning.batch import Batch
+from jaxkern.learning.reference import scored
 from jaxkern.rewards import leap
 from jaxkern.rewards.rules import Attempt, Rule, Score
 from jaxkern.rollout import collect
-from jaxkern.rollout.collect import Evaluate, Rollout, Sampler, Turn
+from jaxkern.rollout.collect import (
+  Evaluate,
+  Rollout,
+  Sampler,
+  Seconds,
+  Turn,
+)
 from jaxkern.tasks import suite
-from jaxkern.training import memory
+from jaxkern.training import memory, retries
+from jaxkern.training.ahead import Ahead, in_turns
 from jaxkern.training.checkpoint import Checkpoints
 from jaxkern.training.metrics import Metrics
+from jaxkern.training.retries import Failed, Journal
 
 
 def train(
@@ -44,70 +54,144 @@ def train(
   loss: updates.LossFunction,
   minibatches: int,
   microbatch: int | None,
+  staleness: int = 0,
+  reference: bool = False,
+  retry: Mapping[str, Any] | None = None,
   say: Callable[[str], None] = print,
 ) -> Any:
   """Reinforces sampler.params by a rule; returns the parameters.
 
   With the gate and the tournament this is LEAP (arXiv 2608.01804).
 
-  Step k is a function of (seed, k) and the state before it, and the state after
-  it is on disk before step k + 1 begins: a run that is killed and started again
-  takes the same steps.
+  Step k is a function of (seed, k) and the states before it, and the state
+  after it is on disk before step k + 1 begins: a run that is killed and started
+  again takes the same steps.
 
   Args:
     prompts: tasks per step, G = group_size rollouts each, K = turns at most.
     t_min, t_max: the gate; see `leap.expand`.
     rule: from a group's attempts to advantages; see `rules.make`.
     score: from a result to a turn's score; see `rules.score`.
-    loss: see `updates.reinforce`.
+    loss: see `updates.reinforce`. It has the probabilities that the sampler
+      gave, so that what it corrects for includes the sampler's age.
     minibatches: optimiser steps that a step's rows are split over.
+    staleness: steps that are sampled ahead, by parameters so many steps old,
+      while kernels are judged; 0 samples with the latest.
+    reference: the loss is told the probabilities under sampler.params, too.
+    retry: capacity and probability; see `retries.served`.
     say: prints the line of each step.
   """
   optimizer = updates.make_optimizer(learning_rate, clip_norm=clip_norm)
   update = _make_update(sampler, optimizer, loss, microbatch)
   devices = jax.local_device_count()
   began = time.monotonic()
-  with Checkpoints(directory) as checkpoints:
-    start, state = checkpoints.restore(
-      updates.init_state(sampler.params, optimizer)
+
+  writer = sampler
+  if staleness:
+    writer = sampler._replace(policy=in_turns(sampler.policy))
+
+  def gather(
+    step: int, params: Any, failed: Sequence[Failed]
+  ) -> tuple[list[list[Rollout]], Seconds, int]:
+    """The rollouts of a step, by these parameters and what failed before; how
+    many of its groups are repairs."""
+    names, _ = _draw(seed, step, task_names, prompts)
+    begun = [None] * prompts
+    if retry:
+      begun = retries.served(failed, step, prompts, seed=seed, **retry)
+    groups, seconds = collect.collect(
+      writer._replace(params=params),
+      jax.random.fold_in(jax.random.key(seed), step),
+      [
+        suite.get(old.task if old else name)
+        for name, old in zip(names, begun, strict=True)
+      ],
+      evaluate,
+      group_size=group_size,
+      turns=turns,
+      gate=lambda failures: leap.expand(failures, t_min, t_max),
+      begun=begun,
     )
+    return groups, seconds, sum(old is not None for old in begun)
+
+  with (
+    Checkpoints(directory, keep=staleness + 2) as checkpoints,
+    Ahead(gather, staleness) as ahead,
+  ):
+    first = updates.init_state(sampler.params, optimizer)
+    start, state = checkpoints.restore(first)
+    journal = Journal(pathlib.Path(directory).with_name("failed.jsonl"), start)
+    for step in range(start, min(start + staleness, steps)):
+      known = max(0, step - staleness)
+      old = checkpoints.restore(first, known)[1]
+      ahead.begin(step, old.params, journal.before(known))
     state = updates.replicate(state)
     if (limit := memory.limit()) is not None and start < steps:
       _check_sampling(sampler, state, limit)
     for step in range(start, steps):
-      rng = np.random.default_rng((seed, 2, step))
-      names = rng.choice(task_names, prompts, replace=len(task_names) < prompts)
-      sampler = sampler._replace(params=updates.unreplicate(state).params)
-      groups, seconds = collect.collect(
-        sampler,
-        jax.random.fold_in(jax.random.key(seed), step),
-        [suite.get(str(name)) for name in names],
-        evaluate,
-        group_size=group_size,
-        turns=turns,
-        gate=lambda failures: leap.expand(failures, t_min, t_max),
-      )
-      middle = time.monotonic()
+      clock = [time.monotonic()]
+      if step + staleness < steps:
+        params = updates.unreplicate(state).params
+        ahead.begin(step + staleness, params, journal.before(step))
+      groups, seconds, retried = ahead.take()
+      clock.append(time.monotonic())
       rows = credited_turns(groups, rule, score)
       values, mismatch = {}, None
+      rng = _draw(seed, step, task_names, prompts)[1]
       for part in _split(rows, minibatches, rng):
         batch = make_batch(part, sampler)
+        if reference:
+          batch = scored(
+            sampler.policy,
+            sampler.params,
+            batch,
+            microbatch or sampler.rows,
+            sampler.temperature,
+          )
         sharded = batches.shard(batch, devices, microbatch or 1)
         state, values = update(state, sharded)
         values = {name: float(x) for name, x in values.items()}
         # Of the first part, which the parameters that sampled it have judged.
         mismatch = values["log_ratio"] if mismatch is None else mismatch
+      if retry:
+        journal.add(retries.all_failed(groups, step))
       checkpoints.save(step + 1, updates.unreplicate(state))
+      clock.append(time.monotonic())
       values |= summarise(groups, turns, t_min, t_max)
       values["turns_trained_on"] = len(rows)
       if mismatch is not None:
         values["sampler_mismatch"] = mismatch
-      values |= {f"seconds_{k}": x for k, x in seconds._asdict().items()}
-      values["seconds_updating"] = time.monotonic() - middle
+      values["staleness"] = min(step, staleness)
+      values["groups_retried"] = retried
+      values |= _seconds(seconds, clock)
       metrics.write(step, values, "rl")
       left = (time.monotonic() - began) / (step + 1 - start)
       say(_line(step, steps, values, turns, left * (steps - step - 1)))
   return updates.unreplicate(state).params
+
+
+def _draw(
+  seed: int, step: int, task_names: Sequence[str], prompts: int
+) -> tuple[list[str], np.random.Generator]:
+  """A step's tasks, and the generator of what else is random in it."""
+  rng = np.random.default_rng((seed, 2, step))
+  names = rng.choice(task_names, prompts, replace=len(task_names) < prompts)
+  return [str(name) for name in names], rng
+
+
+def _seconds(spent: Seconds, clock: Sequence[float]) -> dict[str, float]:
+  """Where a step's time went.
+
+  Args:
+    spent: collecting the rollouts.
+    clock: when the step began, had its rollouts, and was on disk.
+  """
+  values = {f"seconds_{name}": x for name, x in spent._asdict().items()}
+  values["seconds_waiting"] = clock[1] - clock[0]
+  values["seconds_updating"] = clock[2] - clock[1]
+  # On the clock; with staleness its parts overlap, and are more than it.
+  values["seconds_step"] = clock[2] - clock[0]
+  return values
 
 
 def _check_sampling(sampler: Sampler, state: updates.State, limit: int) -> None:
@@ -202,6 +286,12 @@ def summarise(
   values["distinct_kernels"] = len(
     {(r.task, t.source) for r in rollouts for t in r.turns}
   )
+  for k in range(turns):
+    sources = [
+      (r.task, r.turns[k].source) for r in rollouts if len(r.turns) > k
+    ]
+    values[f"turns@{k + 1}"] = len(sources)
+    values[f"judged@{k + 1}"] = len(set(sources))
   return values
 
 

@@ -1,6 +1,7 @@
 """A whole run: corpus, warm start, reinforcement, and what they were worth."""
 
 import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -25,7 +26,7 @@ from jaxkern.rollout.collect import Sampler
 from jaxkern.tasks import suite
 from jaxkern.tasks.task import Task, with_hidden_sizes
 from jaxkern.tokenizer import Tokenizer
-from jaxkern.training import evaluation, report, rl, sft
+from jaxkern.training import evaluation, latency, report, retries, rl, sft
 from jaxkern.training.checkpoint import Checkpoints
 from jaxkern.training.metrics import Metrics
 
@@ -138,7 +139,7 @@ class _Stages:
       return rl.train(
         self._sampler(params, config.rl_temperature),
         practised(config),
-        self._evaluate,
+        latency.delayed(self._evaluate, **config.simulated),
         self._workdir / "rl",
         metrics,
         seed=config.seed,
@@ -176,16 +177,34 @@ class _Stages:
     )
 
   def _evaluate(self, pairs: Iterable) -> list:
-    # No list: judging begins while the rest is sampled.
-    return self._evaluator.evaluate(
-      Request(
+    config = self._config
+    requests = (
+      request(
         task,
         source,
-        repetitions=self._config.repetitions,
-        run_timeout_s=self._config.run_timeout_s,
+        config.seed,
+        repetitions=config.repetitions,
+        compile_timeout_s=config.compile_timeout_s,
+        run_timeout_s=config.run_timeout_s,
       )
       for task, source in pairs
     )
+    if config.device == "cuda" and config.repetitions:
+      # Sampling on the same GPU would disturb the times.
+      requests = list(requests)
+    # Else judging begins while the rest is sampled.
+    return self._evaluator.evaluate(requests)
+
+
+def request(task: Task, source: str, seed: int, **options: Any) -> Request:
+  """What is asked of a kernel, on inputs that a run's seed decides.
+
+  A model reads of mismatches on these inputs; with fresh ones a run that was
+  killed would not take the same steps again. Candidates know neither.
+  """
+  text = f"{seed} {task.name} {source}".encode()
+  drawn = int.from_bytes(hashlib.sha256(text).digest()[:8])
+  return Request(task, source, **options, seed=drawn or 1)
 
 
 def rl_options(config: ConfigDict) -> dict[str, Any]:
@@ -195,6 +214,23 @@ def rl_options(config: ConfigDict) -> dict[str, Any]:
     ValueError: a name that is unknown, or options that are not its own.
   """
   options = config.rl.to_dict()
+  if options["staleness"] < 0:
+    raise ValueError(
+      f"staleness: expected at least 0, got {options['staleness']}"
+    )
+  if options["staleness"] and config.repetitions and config.device == "cuda":
+    raise ValueError(
+      "staleness: expected 0 where kernels are timed on cuda, as sampling would"
+      f" disturb the times, got {options['staleness']}"
+    )
+  latency.check(**config.simulated)
+  retries.check(**options["retry"])
+  if not options["retry"]["capacity"]:
+    options["retry"] = None
+  towards = options.pop("kl_to")
+  if towards not in ("sampler", "start"):
+    raise ValueError(f"kl_to: expected sampler or start, got {towards}")
+  options["reference"] = bool(options["kl"]) and towards == "start"
   options["rule"] = rules.make(**options["rule"])
   options["score"] = rules.score(options["score"])
   lengths = {"length": config.model.max_new_tokens, "tokens": None}

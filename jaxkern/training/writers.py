@@ -175,7 +175,8 @@ def policy(
 
 
 class _NotJudged:
-  status, log, compile_s, run_s, speedup = "", "", 0.0, 0.0, 0.0
+  status, log, speedup = "", "", 0.0
+  compile_s = queue_s = run_s = 0.0
 
 
 _NOT_JUDGED = _NotJudged()

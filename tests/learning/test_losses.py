@@ -130,6 +130,33 @@ def test_kl_is_k3_and_pulls_towards_the_sampling_policy():
   assert jax.grad(lambda r: surrogate(r, 0.0, kl=0.5).total)(2.0) > 0
 
 
+def test_with_a_reference_kl_pulls_towards_it():
+  reference = jnp.log(jnp.array([[0.5]]))
+  got = surrogate(2.0, 0.0, kl=0.25, reference=reference)
+  # r = 0.5 / 2: 0.25 - 1 - log 0.25.
+  k3 = 0.25 - 1 + np.log(4)
+  np.testing.assert_allclose(got.total, 0.25 * k3, rtol=1e-6)
+  np.testing.assert_allclose(got.metrics["reference_kl"], k3, rtol=1e-6)
+  # What the sampler gave does not matter to it.
+  approx = 2.0 - 1 - np.log(2)
+  np.testing.assert_allclose(got.metrics["approx_kl"], approx, rtol=1e-6)
+
+  def slope(ratio):
+    """Of the loss at p / p_old = ratio."""
+    return jax.grad(
+      lambda r: surrogate(r, 0.0, kl=0.25, reference=reference).total
+    )(ratio)
+
+  assert slope(2.0) > 0 > slope(0.25) and slope(0.5) == 0
+
+
+def test_without_weight_a_reference_is_only_looked_at():
+  reference = jnp.log(jnp.array([[0.5]]))
+  got = surrogate(1.1, 2.0, reference=reference)
+  np.testing.assert_allclose(got.total, surrogate(1.1, 2.0).total)
+  assert got.metrics["reference_kl"] > 0
+
+
 def test_entropy_metric_sums_minus_log_p_over_the_mask():
   got = losses.policy_gradient(LOG, LOG, ONES, MASK)
   np.testing.assert_allclose(

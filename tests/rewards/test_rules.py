@@ -158,8 +158,8 @@ def result(status, speedup=2.0):
 def test_scores_of_a_right_kernel():
   assert rules.score("passed")(result("ok")) == 1
   assert rules.score("kevin")(result("ok")) == 2.3
-  assert rules.score("dr_kernel")(result("ok")) == 1.5
-  assert rules.score("dr_kernel")(result("ok", 9.0)) == 2.0
+  assert rules.score("dr_kernel")(result("ok")) == 2.0
+  assert rules.score("dr_kernel")(result("ok", 9.0)) == 2.5
 
 
 @pytest.mark.parametrize("name", rules.SCORES)

@@ -1,5 +1,7 @@
 """A loop small enough for tests: odd lengths of source pass."""
 
+import importlib.util
+import pathlib
 from types import SimpleNamespace
 
 import jax
@@ -9,6 +11,12 @@ from jaxkern.learning import update as updates
 from jaxkern.rewards import rules
 from jaxkern.rollout.collect import Sampler
 from jaxkern.tokenizer import Tokenizer
+from jaxkern.training import run
+
+_FILE = pathlib.Path(__file__).parents[2] / "configs" / "leap.py"
+_SPEC = importlib.util.spec_from_file_location("leap_config", _FILE)
+CONFIG = importlib.util.module_from_spec(_SPEC)  # configs/leap.py
+_SPEC.loader.exec_module(CONFIG)
 
 TOURNAMENT = rules.make("tournament", gamma=0.5)
 OPTIONS = dict(
@@ -35,6 +43,7 @@ def evaluate(pairs):
       status="ok" if len(source) % 2 else "wrong_answer",
       log="odd lengths pass",
       compile_s=0.0,
+      queue_s=0.0,
       run_s=0.0,
       cache_hit=False,
       speedup=0.0,
@@ -56,3 +65,9 @@ def make_sampler():
   )
   params = policy.init(jax.random.key(0))
   return Sampler(policy, params, tokenizer, (64, 128), 8, 1.0)
+
+
+def options_of(setting):
+  """The tiny config's reinforcement by a setting, for the small policy."""
+  config = CONFIG.get_config(f"tiny-{setting}")
+  return {**OPTIONS, **run.rl_options(config), "steps": 2, "prompts": 2}

@@ -53,6 +53,12 @@ def test_a_run_is_read_from_what_it_left(tmp_path):
   assert run.final == {1: 0.5, 2: 0.75}
 
 
+def test_a_step_takes_what_its_clock_said_if_it_has_one():
+  parts = dict(seconds_sampling=1, seconds_evaluating=2, seconds_updating=3)
+  assert comparison.seconds_of(parts) == 6
+  assert comparison.seconds_of(parts | {"seconds_step": 4.5}) == 4.5
+
+
 def test_time_to_an_accuracy_is_the_first_step_that_has_it():
   run = run_of([0.1, 0.5, 0.4, 0.6], [10, 20, 30, 40])
   assert comparison.time_to(run, 0.45) == 20

@@ -64,6 +64,30 @@ def test_a_directory_without_a_run_is_refused(tmp_path):
     report.render(tmp_path)
 
 
+def test_waiting_for_verdicts_is_shared_out_by_what_kernels_did():
+  spent = {"compiling": 3.0, "queueing": 4.0, "running": 1.0}
+  line = {f"seconds_{k}": v for k, v in spent.items()}
+  line |= dict(seconds_sampling=5.0, seconds_evaluating=2, seconds_updating=7.0)
+  assert report._wall_seconds([line]) == {
+    "sampling": [5.0],
+    "compiling": [0.75],
+    "queueing": [1.0],
+    "running": [0.25],
+    "updating": [7.0],
+  }
+
+
+def test_a_run_that_samples_ahead_is_plotted_with_its_clock(workdir):
+  lines = [
+    json.loads(x) for x in (workdir / "metrics.jsonl").read_text().splitlines()
+  ]
+  assert "on the clock" not in report._seconds(lines[:2])
+  for line in lines:
+    line |= {"staleness": 1, "seconds_step": 2.0}
+  figure = report._seconds(lines[:2])
+  assert "<!-- on the clock -->" in figure and "<!-- queueing -->" in figure
+
+
 def test_smoothing_starts_at_the_first_value_and_follows():
   assert report._smooth([4.0, 4.0]) == [4.0, 4.0]
   # (0.7 * 0 + 1) / (0.7 + 1)

@@ -8,6 +8,7 @@ import pytest
 import small_loop
 from small_loop import OPTIONS, TOURNAMENT, evaluate
 
+from jaxkern.learning import update as updates
 from jaxkern.rewards import rules
 from jaxkern.rollout.collect import Rollout, Turn
 from jaxkern.training import rl
@@ -95,3 +96,26 @@ def test_summary_counts_groups_and_statuses():
   assert values["groups_expanded"] == 1
   assert values["status/timeout"] == 3 and values["status/ok"] == 4
   assert values["cache_hits"] == 4
+
+
+def test_a_frozen_reference_is_where_reinforcement_began(sampler, tmp_path):
+  options = OPTIONS | {
+    "steps": 3,
+    "reference": True,
+    "learning_rate": 0.05,
+    "loss": updates.reinforce(length=8, kl=0.1),
+  }
+  for steps in (2, 3):  # Also of a run that is resumed.
+    with Metrics(
+      tmp_path, resume={"rl": Checkpoints.latest(tmp_path / "rl")}
+    ) as metrics:
+      rl.train(
+        sampler,
+        ["relu", "tanh", "silu"],
+        evaluate,
+        tmp_path / "rl",
+        metrics,
+        **options | {"steps": steps},
+      )
+  kl = [line["reference_kl"] for line in read(tmp_path / "metrics.jsonl")]
+  assert abs(kl[0]) < 1e-6 < kl[1] and kl[2] > 1e-6

@@ -1,21 +1,14 @@
 """The settings of configs/leap.py, and the loop under each of them."""
 
-import importlib.util
-import pathlib
-
-import jax
 import numpy as np
 import pytest
 import small_loop
-from small_loop import OPTIONS, evaluate
+from small_loop import CONFIG, evaluate, options_of
 
+from jaxkern.tasks import suite
 from jaxkern.training import rl, run
 from jaxkern.training.metrics import Metrics, read
 
-FILE = pathlib.Path(__file__).parents[2] / "configs" / "leap.py"
-SPEC = importlib.util.spec_from_file_location("leap_config", FILE)
-CONFIG = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(CONFIG)
 SETTINGS = list(CONFIG._settings(8))
 
 
@@ -53,6 +46,15 @@ def test_a_setting_changes_what_it_is_about_and_nothing_else(setting, wanted):
   assert differences(f"demo-{setting}") == wanted
 
 
+def test_kl_is_to_where_reinforcement_began_if_asked_for():
+  config = CONFIG.get_config("tiny")
+  assert not run.rl_options(config)["reference"]
+  config.rl.kl_to = "start"
+  assert not run.rl_options(config)["reference"]  # Of no weight.
+  config.rl.kl = 0.1
+  assert run.rl_options(config)["reference"]
+
+
 def test_below_half_and_half_up_part_every_group_size():
   for size in (2, 3, 7, 8):
     known = CONFIG._settings(size)
@@ -71,6 +73,7 @@ def test_an_unknown_setting_is_refused():
   ("changes", "said"),
   [
     ({"rule": {"name": "x"}}, "rule: expected one of tournament"),
+    ({"kl_to": "end"}, "kl_to: expected sampler or start, got end"),
     ({"normalise": "rows"}, "normalise: expected length or tokens, got rows"),
     ({"keep": {"name": "mean_absolute"}}, r"keep mean_absolute: .*delta"),
     ({"objective": {"name": "clipped"}}, r"clipped: .*eps_high"),
@@ -84,12 +87,6 @@ def test_what_a_config_names_wrongly_is_said_before_anything_runs(
     config.rl[name] = value
   with pytest.raises(ValueError, match=said):
     run.rl_options(config)
-
-
-def options_of(setting):
-  """The tiny config's reinforcement for the small policy of test_rl."""
-  config = CONFIG.get_config(f"tiny-{setting}")
-  return {**OPTIONS, **run.rl_options(config), "steps": 2, "prompts": 2}
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -111,24 +108,10 @@ def test_the_loop_runs_with_every_setting(setting, sampler, tmp_path):
     assert (f"pass@{options['turns']}") in line
 
 
-@pytest.mark.parametrize("setting", ["leap", "dense", "single"])
-@pytest.mark.parametrize("status", ["ok", "compile_timeout"])
-@pytest.mark.parametrize("size", [1, 2])
-def test_a_step_of_equal_verdicts_leaves_finite_parameters(
-  setting, status, size, sampler, tmp_path
-):
-  def same(pairs):
-    """The same verdict on everything."""
-    results = evaluate(pairs)
-    for result in results:
-      result.status = status
-    return results
-
-  options = options_of(setting) | {"steps": 1, "group_size": size}
-  with Metrics(tmp_path, resume={"rl": 0}) as metrics:
-    params = rl.train(
-      sampler, ["relu"], same, tmp_path / "rl", metrics, **options
-    )
-  assert all(np.isfinite(x).all() for x in jax.tree.leaves(params))
-  [line] = read(tmp_path / "metrics.jsonl")
-  assert line["pass@1"] == (status == "ok")
+def test_a_runs_seed_decides_on_which_inputs_a_kernel_is_judged():
+  relu, tanh = suite.get("relu"), suite.get("tanh")
+  wanted = [(relu, "a", 0), (relu, "a", 1), (relu, "b", 0), (tanh, "a", 0)]
+  seeds = [run.request(*one).seed for one in wanted]
+  assert len(set(seeds)) == 4 and all(0 < seed < 2**64 for seed in seeds)
+  assert seeds == [run.request(*one, run_timeout_s=2).seed for one in wanted]
+  assert run.request(relu, "a", 0, run_timeout_s=2).run_timeout_s == 2
