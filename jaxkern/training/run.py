@@ -1,7 +1,6 @@
 """A whole run: corpus, warm start, reinforcement, and what they were worth."""
 
 import contextlib
-import hashlib
 import json
 import os
 import pathlib
@@ -179,10 +178,9 @@ class _Stages:
   def _evaluate(self, pairs: Iterable) -> list:
     config = self._config
     requests = (
-      request(
+      Request(
         task,
         source,
-        config.seed,
         repetitions=config.repetitions,
         compile_timeout_s=config.compile_timeout_s,
         run_timeout_s=config.run_timeout_s,
@@ -194,17 +192,6 @@ class _Stages:
       requests = list(requests)
     # Else judging begins while the rest is sampled.
     return self._evaluator.evaluate(requests)
-
-
-def request(task: Task, source: str, seed: int, **options: Any) -> Request:
-  """What is asked of a kernel, on inputs that a run's seed decides.
-
-  A model reads of mismatches on these inputs; with fresh ones a run that was
-  killed would not take the same steps again. Candidates know neither.
-  """
-  text = f"{seed} {task.name} {source}".encode()
-  drawn = int.from_bytes(hashlib.sha256(text).digest()[:8])
-  return Request(task, source, **options, seed=drawn or 1)
 
 
 def rl_options(config: ConfigDict) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import bank
 import jax
 from small_loop import CONFIG
 
-from jaxkern.evaluator import Evaluator
+from jaxkern.evaluator import Evaluator, Request
 from jaxkern.training import rl, run
 from jaxkern.training.checkpoint import Checkpoints
 from jaxkern.training.metrics import Metrics, read
@@ -72,7 +72,7 @@ def judge(evaluator, directory, stop):
     for i, (task, source) in enumerate(pairs):
       if i == 1 and (_at.step, _at.turn) == stop:
         wait_for_ever()
-      yield run.request(task, source, SEED)
+      yield Request(task, source)
 
   def evaluate(pairs):
     """Verdicts of a turn."""

@@ -5,7 +5,6 @@ import pytest
 import small_loop
 from small_loop import CONFIG, evaluate, options_of
 
-from jaxkern.tasks import suite
 from jaxkern.training import rl, run
 from jaxkern.training.metrics import Metrics, read
 
@@ -106,12 +105,3 @@ def test_the_loop_runs_with_every_setting(setting, sampler, tmp_path):
   for line in lines:
     assert all(np.isfinite(v) for k, v in line.items() if k != "stage")
     assert (f"pass@{options['turns']}") in line
-
-
-def test_a_runs_seed_decides_on_which_inputs_a_kernel_is_judged():
-  relu, tanh = suite.get("relu"), suite.get("tanh")
-  wanted = [(relu, "a", 0), (relu, "a", 1), (relu, "b", 0), (tanh, "a", 0)]
-  seeds = [run.request(*one).seed for one in wanted]
-  assert len(set(seeds)) == 4 and all(0 < seed < 2**64 for seed in seeds)
-  assert seeds == [run.request(*one, run_timeout_s=2).seed for one in wanted]
-  assert run.request(relu, "a", 0, run_timeout_s=2).run_timeout_s == 2
