@@ -3,15 +3,24 @@
   python benchmarks/suite.py --device=cuda --out=suite.json
 
 On cuda beside the jitted reference in the task's own dtypes (xla_baseline.py),
-both with their share of the roofline. A record that is there is continued:
-tasks that it has are skipped.
+both with their share of the roofline. Inputs and answers of the next tasks are
+made by other processes meanwhile. A record that is there is continued: tasks
+that it has are skipped.
 """
 
 import argparse
+import collections
+import concurrent.futures
 import contextlib
+import itertools
 import json
+import multiprocessing
+import os
 import pathlib
+import shutil
+import tempfile
 import time
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import record
@@ -19,20 +28,55 @@ import xla_baseline
 
 from jaxkern.evaluator import Evaluator, Request
 from jaxkern.tasks import bundle, facts, suite
-from jaxkern.tasks.task import with_large_sizes
+from jaxkern.tasks.task import Task, with_large_sizes
 
 # Bytes a second and float32 operations a second of an H200's data sheet.
 H200 = {"bytes": 4.8e12, "flops": 67e12}
 
 
-def measure(evaluator: Evaluator, turn, name: str, device: str) -> dict:
-  """One task's verdict, its times and what it costs; `turn` is XLA's."""
+def at_size(name: str, device: str) -> Task:
+  """The task as it is measured there, with ordinary inputs only."""
   task = suite.get(name)
   if device == "cuda":
     task = with_large_sizes(task)
-  # Two tasks' bundles at once would not fit; ordinary inputs only.
-  task = task._replace(kinds=())
-  request = Request(task, task.baseline, 10, run_timeout_s=60)
+  return task._replace(kinds=())
+
+
+def write(name: str, device: str, directory: str) -> None:
+  """A bundle of few variants, which are large."""
+  bundle.VARIANTS_TIMED = bundle.VARIANTS_CHECKED
+  bundle.write_bundle(at_size(name, device), directory)
+
+
+def bundles(names: Sequence[str], device: str) -> Iterator[tuple[str, str]]:
+  """Names, each with a directory that lasts until the next is asked for."""
+  workers = max(1, len(os.sched_getaffinity(0)) - 2)
+  spawn = multiprocessing.get_context("spawn")
+  with (
+    tempfile.TemporaryDirectory() as scratch,
+    concurrent.futures.ProcessPoolExecutor(workers, spawn) as pool,
+  ):
+    waiting, writing = iter(names), collections.deque()
+    while True:
+      for name in itertools.islice(waiting, workers + 1 - len(writing)):
+        place = f"{scratch}/{name}"
+        writing.append((name, place, pool.submit(write, name, device, place)))
+      if not writing:
+        return
+      name, place, written = writing.popleft()
+      written.result()
+      try:
+        yield name, place
+      except GeneratorExit:
+        pool.shutdown(cancel_futures=True)
+        raise
+      shutil.rmtree(place)
+
+
+def measure(evaluator, turn, name: str, directory: str, device: str) -> dict:
+  """One task's verdict, its times and what it costs; `turn` is XLA's."""
+  task = at_size(name, device)
+  request = Request(directory, task.baseline, 10, run_timeout_s=60)
   (result,) = evaluator.evaluate([request])
   of_xla = turn(name, result.device) if turn and result.status == "ok" else []
   size = task.cases[task.timed[-1]]
@@ -75,7 +119,6 @@ def main():
   flags.add_argument("--limit_s", type=float, default=280)
   flags.add_argument("--out", required=True)
   flags = flags.parse_args()
-  bundle.VARIANTS_TIMED = bundle.VARIANTS_CHECKED
   path, began = pathlib.Path(flags.out), time.monotonic()
   tasks = json.loads(path.read_text())["tasks"] if path.exists() else {}
   environment = record.environment()
@@ -85,12 +128,11 @@ def main():
     Evaluator(flags.device) as evaluator,
     xla_baseline.xla() if cuda else contextlib.nullcontext() as turn,
   ):
-    for name in names:
-      if name in tasks and not flags.tasks:
-        continue
+    missing = [n for n in names if flags.tasks or n not in tasks]
+    for name, directory in bundles(missing, flags.device):
       if time.monotonic() - began > flags.limit_s:
         break
-      tasks[name] = measure(evaluator, turn, name, flags.device)
+      tasks[name] = measure(evaluator, turn, name, directory, flags.device)
       columns = ("status", "median_us", "xla_median_us")
       print(name, *(tasks[name][c] for c in columns), flush=True)
       record.write(path, {"environment": environment, "tasks": tasks})
