@@ -26,6 +26,10 @@ all         expands all: `tournament` by another name
 Other rivals: multi (GRPO on an attempt's outcome, dense), kevin, dr_kernel,
 murphy_max, murphy_mean, musacoder; docs/leap.md says what each of them is.
 
+--config.conversation lets a turn read all turns before it, whose keys and
+values are kept; --config.rl.staleness=1 samples a step while the one before is
+judged (docs/leap.md).
+
 Any value can be overridden: --config.rl.steps=40. The same command continues a
 run that was interrupted.
 """
@@ -110,6 +114,8 @@ def _demo() -> ConfigDict:
   config.corpus = ConfigDict({"count": 840})
   config.vocab_size = 1024
   config.prompt_lengths = (48, 160, 224)  # Tokens; each compiles once.
+  # A turn reads all turns before it, not the latest alone: longer prompts.
+  config.conversation = False
   config.rows = 64  # Prompts sampled at once.
   config.microbatch = 4  # Rows per backward pass; few are fast on a CPU.
   config.tasks = 24  # That reinforcement practises; the warm start has all.

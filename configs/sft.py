@@ -30,6 +30,7 @@ def get_config(variant: str = "smollm2") -> ConfigDict:
   config.corpus = ConfigDict({"count": 2400})
   # Tokens; each compiles once. No first turn has more than 128.
   config.prompt_lengths = (128, 512, 1024)
+  config.conversation = False
   config.rows = 256  # Prompts sampled at once.
   config.microbatch = 32  # Rows per backward pass.
   config.tasks = 64  # That reinforcement practises; the warm start has all.

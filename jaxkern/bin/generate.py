@@ -38,6 +38,7 @@ def main(_) -> None:
     tuple(config.prompt_lengths),
     rows=1,
     temperature=_TEMPERATURE.value,
+    conversation=config.get("conversation", False),
   )
   with Evaluator(_DEVICE.value) as evaluator:
     print(evaluator.describe(), file=sys.stderr)

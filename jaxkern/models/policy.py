@@ -6,7 +6,7 @@ autoregressive decoder or a block-diffusion denoiser.
 Fixed letters: B batch, P prompt tokens, T completion tokens.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 import chex
@@ -45,12 +45,14 @@ class Policy(NamedTuple):
     log_probs: (params, prompts, prompt_mask, tokens, mask, trace,
       temperature) -> float32 [B, T], log-probability of each token given all
       that was visible when it was chosen; 0 where mask is 0.
-    stream: as `sample`, but an iterator of (rows, Sampled) on the host, which
+    stream: as `sample`, but a generator of (rows, Sampled) on the host, which
       gives rows soon after they have ended, each once; None if a policy ends
-      all rows together.
+      all rows together. It returns what has been said, a pytree of leading axis
+      B; called with that as `said`, or with some rows of it, it reads prompts
+      as what is said next, and computes nothing again.
   """
 
   init: Callable[..., Any]
   sample: Callable[..., Sampled]
   log_probs: Callable[..., chex.Array]
-  stream: Callable[..., Iterator[tuple[Any, Sampled]]] | None = None
+  stream: Callable[..., Generator[tuple[Any, Sampled], None, Any]] | None = None

@@ -8,7 +8,7 @@ Fixed letters: B rows, P prompt tokens, T new tokens.
 """
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import chex
@@ -27,7 +27,7 @@ def streamer(
   *,
   max_new_tokens: int,
   **options: Any,
-) -> Callable[..., Iterator[tuple[np.ndarray, Sampled]]]:
+) -> Callable[..., Generator[tuple[np.ndarray, Sampled], None, Any]]:
   """`Policy.stream` of a decoder.
 
   Args:
@@ -37,14 +37,20 @@ def streamer(
     options: those of `decoding.write`.
   """
   read = jax.jit(functools.partial(_read, model), static_argnames="samples")
+  read_on = jax.jit(
+    lambda params, *rest: decoding.read_on(*fuse(model, params), *rest)
+  )
   write = jax.jit(
     functools.partial(_write, model, options), static_argnames="tokens"
   )
   limits = [*decoding.stages(max_new_tokens)[:-1], max_new_tokens]
 
-  def stream(params, key, prompts, mask, temperature, samples=1):
+  def stream(params, key, prompts, mask, temperature, samples=1, said=None):
     """See `Policy.stream`."""
-    state = read(params, prompts, mask, samples=samples)
+    if said is None:
+      state = read(params, prompts, mask, samples=samples)
+    else:
+      state = read_on(params, said, prompts, mask)
     going = np.ones(len(state.real), bool)
     keys = row_keys(key, len(going))
 
@@ -75,6 +81,7 @@ def streamer(
       ended, going = np.flatnonzero(going & ~still), still
       if ended.size:
         yield ended, _joined(written, ended, max_new_tokens, options["pad_id"])
+    return state
 
   return stream
 

@@ -5,7 +5,7 @@ Fixed letters: P prompt tokens, T completion tokens, G group, K turns.
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -79,6 +79,9 @@ class Sampler(NamedTuple):
     prompt_lengths: P that prompts are padded to; each costs one compilation.
     rows: prompts per call of `policy.sample`.
     temperature: of sampling.
+    conversation: whether a turn reads all that was said before, of which
+      nothing is computed again, instead of the latest attempt alone. One that
+      has become too long for prompt_lengths begins anew with the latest.
   """
 
   policy: Policy
@@ -87,6 +90,7 @@ class Sampler(NamedTuple):
   prompt_lengths: tuple[int, ...]
   rows: int
   temperature: float
+  conversation: bool = False
 
 
 def collect(
@@ -125,18 +129,27 @@ def collect(
   begun = begun or [None] * len(tasks)
   active = list(range(len(rollouts)))
   spent = np.zeros(5)
+  said: dict[int, tuple[Any, int]] = {}
   for turn in range(turns):
-    texts = [
-      _prompt(tasks[i // group_size], rollouts[i], begun[i // group_size])
+    asked = [
+      _prompt(
+        sampler,
+        tasks[i // group_size],
+        rollouts[i],
+        begun[i // group_size],
+        said.get(i),
+      )
       for i in active
     ]
+    said = {}
     start = time.monotonic()
     writing = _Writing(
       _write(
         sampler,
         jax.random.fold_in(key, turn),
-        texts,
+        asked,
         group_size if turn == 0 else 1,
+        said if sampler.conversation and turn + 1 < turns else None,
       ),
       [tasks[i // group_size] for i in active],
     )
@@ -151,6 +164,7 @@ def collect(
       rollouts[i] = rollouts[i]._replace(
         turns=(*rollouts[i].turns, one._replace(result=result))
       )
+    said = {active[k]: place for k, place in said.items()}
     if turn == 0:
       groups = np.array([r.turns[0].result.status != "ok" for r in rollouts])
       failures = groups.reshape(len(tasks), group_size).sum(axis=1)
@@ -240,58 +254,137 @@ def _judging_seconds(
   return np.sum(seconds, axis=0)
 
 
-def _prompt(task: Task, rollout: Rollout, begun: Any) -> str:
+class _Asked(NamedTuple):
+  """What a turn reads.
+
+  Attributes:
+    prompt: all of it, as the trainer will read it.
+    more: what a conversation has not read yet; all of it if there is none.
+    said: the conversation and its row in it, or None.
+  """
+
+  prompt: list[int]
+  more: list[int]
+  said: tuple[Any, int] | None
+
+
+def _prompt(
+  sampler: Sampler,
+  task: Task,
+  rollout: Rollout,
+  begun: Any,
+  said: tuple[Any, int] | None,
+) -> _Asked:
+  limit = max(sampler.prompt_lengths)
   if rollout.turns:
     last = rollout.turns[-1]
     told = last.source, last.result.status, last.result.log
+    if sampler.conversation:
+      more = sampler.tokenizer.encode(prompts.reply(*told[1:]))
+      whole = [*last.prompt, *last.tokens[last.mask > 0].tolist(), *more]
+      if len(whole) <= limit:
+        return _Asked(whole, more if said else whole, said)
+    text = prompts.next_turn(task, *told)
   elif begun is not None:
-    told = begun.source, begun.status, begun.log
+    text = prompts.next_turn(task, begun.source, begun.status, begun.log)
   else:
-    return prompts.first_turn(task)
-  return prompts.next_turn(task, *told)
+    text = prompts.first_turn(task)
+  ids = encode(sampler.tokenizer, text, limit)
+  return _Asked(ids, ids, None)
 
 
 def _write(
-  sampler: Sampler, key: jax.Array, texts: Sequence[str], samples: int
+  sampler: Sampler,
+  key: jax.Array,
+  asked: Sequence[_Asked],
+  samples: int,
+  said: dict[int, tuple[Any, int]] | None,
 ) -> Iterator[tuple[int, Turn]]:
   """Completions as they end, each with the index of its prompt.
 
   Prompts of similar length share a call, so that few tokens are padding; rows
-  that a call has left are filled with empty prompts. A completion depends on
-  its own key alone, not on who shares its call. Every `samples` texts are the
-  same; where that divides a call's rows, they are read once.
+  that a call has left are filled. A completion depends on its own key alone,
+  not on who shares its call. Every `samples` prompts are the same; where that
+  divides a call's rows, they are read once. A conversation goes on in a call
+  with those that it shared one with before.
+
+  Args:
+    said: gets what is to be continued and a row of it by index, unless None.
   """
-  limit = max(sampler.prompt_lengths)
-  ids = [encode(sampler.tokenizer, text, limit) for text in texts]
-  order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-  shared = {} if sampler.rows % samples else {"samples": samples}
-  for start in range(0, len(order), sampler.rows):
-    chunk = order[start : start + sampler.rows]
-    rows = [ids[i] for i in chunk]
-    rows += [[sampler.tokenizer.end_id]] * (sampler.rows - len(chunk))
-    tokens, mask = pad_prompts(
-      rows[:: shared.get("samples", 1)],
-      sampler.prompt_lengths,
-      sampler.tokenizer.pad_id,
-    )
-    which = np.resize(chunk, sampler.rows)  # Of empty prompts, whichever.
-    stream = sampler.policy.stream or _at_once(sampler.policy)
-    for ended, sampled in stream(
-      sampler.params,
-      jax.vmap(jax.random.fold_in, (None, 0))(key, which),
-      tokens,
-      mask,
-      sampler.temperature,
-      **shared,
-    ):
-      real = [(chunk[b], n) for n, b in enumerate(ended) if b < len(chunk)]
-      for i, n in sorted(real):
-        row = jax.tree.map(lambda x, n=n: x[n], sampled)
-        text = sampler.tokenizer.decode(row.tokens[row.mask > 0])
-        yield i, Turn(ids[i], *row, prompts.extract(text), None)
+  shared = 1 if sampler.rows % samples else samples
+  order = sorted(range(len(asked)), key=lambda k: len(asked[k].more))
+  calls: dict[int, list[int]] = {}
+  for k in order:
+    calls.setdefault(id(asked[k].said and asked[k].said[0]), []).append(k)
+  for together in calls.values():
+    for start in range(0, len(together), sampler.rows):
+      chunk = together[start : start + sampler.rows]
+      state = yield from _turns(
+        _call(sampler, key, asked, chunk, shared), sampler, asked, chunk
+      )
+      if said is not None and state is not None:
+        said |= {k: (state, b) for b, k in enumerate(chunk)}
 
 
-def _at_once(policy: Policy) -> Callable[..., Iterator[tuple[Any, Any]]]:
+def _call(
+  sampler: Sampler,
+  key: jax.Array,
+  asked: Sequence[_Asked],
+  chunk: Sequence[int],
+  samples: int,
+) -> Generator[tuple[Any, Any], None, Any]:
+  """`Policy.stream` of some prompts, all of one conversation or of none."""
+  read = [asked[k].more for k in chunk]
+  rows, options = sampler.rows, {}
+  if asked[chunk[0]].said is None:
+    options = {"samples": samples} if samples > 1 else {}
+    read += [[sampler.tokenizer.end_id]] * (rows - len(chunk))
+  else:
+    # Few shapes, each of which is compiled; the rows left are of the first.
+    rows = min(rows, max(8, 1 << (len(chunk) - 1).bit_length()))
+    read = [read[b % len(chunk)] for b in range(rows)]
+    places = np.resize([asked[k].said[1] for k in chunk], rows)
+    state = asked[chunk[0]].said[0]
+    options["said"] = jax.tree.map(lambda x: x[places], state)
+  tokens, mask = pad_prompts(
+    read[:: options.get("samples", 1)],
+    sampler.prompt_lengths,
+    sampler.tokenizer.pad_id,
+  )
+  which = np.resize(chunk, rows)  # Of what fills a call, whichever.
+  stream = sampler.policy.stream or _at_once(sampler.policy)
+  return stream(
+    sampler.params,
+    jax.vmap(jax.random.fold_in, (None, 0))(key, which),
+    tokens,
+    mask,
+    sampler.temperature,
+    **options,
+  )
+
+
+def _turns(
+  stream: Generator[tuple[Any, Any], None, Any],
+  sampler: Sampler,
+  asked: Sequence[_Asked],
+  chunk: Sequence[int],
+) -> Generator[tuple[int, Turn], None, Any]:
+  """The turns of a call as they end; returns what the call does."""
+  while True:
+    try:
+      ended, sampled = next(stream)
+    except StopIteration as end:
+      return end.value
+    real = [(chunk[b], n) for n, b in enumerate(ended) if b < len(chunk)]
+    for k, n in sorted(real):
+      row = jax.tree.map(lambda x, n=n: x[n], sampled)
+      text = sampler.tokenizer.decode(row.tokens[row.mask > 0])
+      yield k, Turn(asked[k].prompt, *row, prompts.extract(text), None)
+
+
+def _at_once(
+  policy: Policy,
+) -> Callable[..., Generator[tuple[Any, Any], None, Any]]:
   """`Policy.stream` of a policy that ends all rows together."""
 
   def stream(*args, **options):

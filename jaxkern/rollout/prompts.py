@@ -32,6 +32,12 @@ def next_turn(task: Task, attempt: str, status: str, log: str) -> str:
   return f"{TASK}{_facts(task)}{ATTEMPT}{attempt}{FEEDBACK}{said}{KERNEL}"
 
 
+def reply(status: str, log: str) -> str:
+  """What a conversation goes on with after a failed turn, its own words being
+  in it already."""
+  return f"{FEEDBACK}{feedback(status, log)}{KERNEL}"
+
+
 def feedback(status: str, log: str) -> str:
   """The status and the first lines of the log, bounded."""
   lines = [line.strip() for line in log.splitlines() if line.strip()]

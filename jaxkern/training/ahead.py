@@ -65,6 +65,6 @@ def in_turns(policy: Policy) -> Policy:
   def stream(*arguments, **options):
     """See `Policy.stream`."""
     with lock:
-      yield from policy.stream(*arguments, **options)
+      return (yield from policy.stream(*arguments, **options))
 
   return policy._replace(sample=sample, stream=policy.stream and stream)

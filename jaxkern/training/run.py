@@ -128,6 +128,7 @@ class _Stages:
         prompt_lengths=tuple(config.prompt_lengths),
         longest=config.model.max_new_tokens,
         microbatch=config.microbatch,
+        conversation=config.conversation,
         **config.sft,
       )
 
@@ -173,6 +174,7 @@ class _Stages:
       tuple(self._config.prompt_lengths),
       self._config.rows,
       temperature,
+      self._config.conversation,
     )
 
   def _evaluate(self, pairs: Iterable) -> list:

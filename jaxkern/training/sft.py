@@ -31,7 +31,11 @@ class Pair(NamedTuple):
 
 
 def pairs(
-  examples: Sequence[Example], tokenizer: Tokenizer, limit: int, longest: int
+  examples: Sequence[Example],
+  tokenizer: Tokenizer,
+  limit: int,
+  longest: int,
+  conversation: bool = False,
 ) -> tuple[list[Pair], list[Pair]]:
   """First turns and repairs of a corpus.
 
@@ -40,6 +44,7 @@ def pairs(
     tokenizer: text to ids.
     limit: tokens of a prompt at most; see `collect.encode`.
     longest: completions of more tokens are left out.
+    conversation: repairs are shown as `Sampler.conversation` shows them.
   """
   first, repair = [], []
   for example in examples:
@@ -51,11 +56,15 @@ def pairs(
     prompt = collect.encode(tokenizer, text, limit)
     first.append(Pair(prompt, completion))
     if example.attempt is not None:
-      text = prompts.next_turn(
-        task, example.attempt, example.status, example.log
-      )
-      prompt = collect.encode(tokenizer, text, limit)
-      repair.append(Pair(prompt, completion))
+      told = example.attempt, example.status, example.log
+      text = prompts.next_turn(task, *told)
+      shown = collect.encode(tokenizer, text, limit)
+      if conversation:
+        attempt = [*tokenizer.encode(told[0]), tokenizer.end_id]
+        more = tokenizer.encode(prompts.reply(*told[1:]))
+        whole = [*prompt, *attempt, *more]
+        shown = whole if len(whole) <= limit else shown
+      repair.append(Pair(shown, completion))
   return first, repair
 
 
@@ -92,6 +101,7 @@ def train(
   prompt_lengths: Sequence[int],
   longest: int,
   microbatch: int | None,
+  conversation: bool = False,
 ) -> Any:
   """Trains and returns the parameters; continues from `directory`.
 
@@ -103,8 +113,9 @@ def train(
     rows: of a minibatch, all of one kind and of similar length, so that little
       of it is padding.
     repairs: the share of minibatches that show a broken attempt.
+    conversation: see `pairs`.
   """
-  kinds = pairs(examples, tokenizer, max(prompt_lengths), longest)
+  kinds = pairs(examples, tokenizer, max(prompt_lengths), longest, conversation)
   kinds = [sorted(kind, key=lambda p: len(p.completion)) for kind in kinds]
   total = steps * minibatches
   schedule = optax.warmup_cosine_decay_schedule(
