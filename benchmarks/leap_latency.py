@@ -131,8 +131,9 @@ def sweep(runs: list[dict], verifiers: int) -> dict:
 
 
 def _step(group: list[comparison.Run]) -> float:
-  """Mean seconds of a step over runs."""
-  return float(np.mean([run.seconds[-1] / len(run.seconds) for run in group]))
+  """Seconds of a step: the median of each run, as first steps compile."""
+  steps = [np.diff(run.seconds, prepend=0.0) for run in group]
+  return float(np.mean([np.median(one) for one in steps]))
 
 
 def _mean_ratio(times: list[dict]) -> float:
@@ -159,11 +160,13 @@ def said(found: dict) -> list[str]:
   """What there is to read in it, line by line."""
   lines = [f"L, s  {OURS} step, s   step and time to accuracy, in {OURS}'s"]
   for point in found["points"][::3]:
-    cells = [
-      f"{name} {point['cost'][name]:.2f} "
-      f"{_mean_ratio(point['times'][name]):.2f}"
-      for name in point["cost"]
-    ]
+    cells = []
+    for name, cost in point["cost"].items():
+      time = _mean_ratio(point["times"][name])
+      # "-": no accuracy that all runs rise to.
+      cells.append(
+        f"{name} {cost:.2f} {'-' if math.isnan(time) else f'{time:.2f}'}"
+      )
     lines.append(
       f"{point['latency_s']:7.2f} {point[f'{OURS}_step_s']:9.1f}   "
       + "   ".join(cells)

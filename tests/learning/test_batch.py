@@ -30,3 +30,13 @@ def test_shards_keep_the_order_of_rows():
 
 def test_every_device_gets_whole_microbatches():
   assert shard(rows(5), devices=2, microbatch=2).tokens.shape == (2, 4, 2)
+
+
+def test_numbers_of_microbatches_are_few():
+  sizes = [shard(rows(n), 2, 2).tokens.shape[1] // 2 for n in range(1, 260)]
+  assert sorted(set(sizes)) == [
+    *range(1, 9),
+    *(10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80),
+  ]
+  for n, size in enumerate(sizes, 1):
+    assert n <= 4 * size < 1.25 * n + 4
