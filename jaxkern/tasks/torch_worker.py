@@ -4,8 +4,8 @@
     answer = worker.run({"kind": "measure", "source": text, ...}, directory)
 
 Every job has a process of its own, a deadline, limits on memory and files, and
-under Landlock only its own directory to write to (torch_child/sandbox.py says
-what that does not protect against).
+under Landlock only its own directory to write to; seccomp refuses calls that no
+job needs (torch_child's sandbox.py and calls.py say what that does not stop).
 """
 
 import json

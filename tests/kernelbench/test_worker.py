@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import platform
 import signal
 import socket
 import time
@@ -131,6 +132,43 @@ def test_job_cannot_fetch_anything(worker, tmp_path):
     answer = measure(worker, JOB + text, tmp_path)
   assert answer["status"] == "runtime_error"
   assert "PermissionError" in answer["log"]
+
+
+@pytest.mark.skipif(
+  platform.machine() != "x86_64", reason="the filter has that machine's numbers"
+)
+def test_job_cannot_make_calls_that_no_candidate_needs(worker, tmp_path):
+  """What would work, or fail otherwise, without the filter."""
+  text = """
+import ctypes, errno, socket, threading
+libc = ctypes.CDLL(None, use_errno=True)
+def refused(*call):
+  ctypes.set_errno(0)
+  return libc.syscall(*call) == -1 and ctypes.get_errno() == errno.EPERM
+assert refused(425, 0, None)  # io_uring_setup: EINVAL or EFAULT
+assert refused(310, 1 << 22, None, 0, None, 0, 0)  # process_vm_readv: ESRCH
+assert refused(438, -1, 0, 0)  # pidfd_getfd: EBADF
+assert refused(272, 0)  # unshare of nothing: 0
+assert refused(39 | 0x40000000)  # getpid by its x32 number
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+  for family in (socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK):
+    try:
+      socket.socket(family, kind)
+      assert False, family
+    except PermissionError:
+      pass
+seen = []
+thread = threading.Thread(target=lambda: seen.append(refused(272, 0)))
+thread.start(); thread.join()
+assert seen == [True]
+for end in socket.socketpair():
+  end.close()
+socket.socket(socket.AF_UNIX).close()
+import subprocess
+assert subprocess.run(["/bin/true"]).returncode == 0
+"""
+  answer = measure(worker, JOB + text, tmp_path)
+  assert answer["status"] == "ok", answer["log"]
 
 
 def test_job_cannot_write_answers_for_another(worker, tmp_path):
