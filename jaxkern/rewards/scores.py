@@ -111,11 +111,12 @@ def summarise(
 ) -> dict:
   """Scores by level ('1', ..., and 'all'), each filtered and raw.
 
-  {'all': {'tasks', 'samples', 'filtered': {...}, 'raw': {...}}}, where a score
-  is {'value', 'interval'}. fast_p and pass@k are means over tasks of the mean
-  over a task's samples; with one sample each that is KernelBench's. Speedups
-  are of right kernels with both times, `n` of them. pass@k is left out where a
-  task has fewer than k samples.
+  {'all': {'tasks', 'samples', 'infra_errors', 'filtered': {...}, 'raw': ...}},
+  where a score is {'value', 'interval'}. An infra_error is not right; how many
+  there are is told, since it is not known what they are. fast_p and pass@k are
+  means over tasks of the mean over a task's samples; with one sample each that
+  is KernelBench's. Speedups are of right kernels with both times, `n` of them.
+  pass@k is left out where a task has fewer than k samples.
   """
   levels = sorted({str(row["level"]) for row in rows})
   return {
@@ -131,6 +132,7 @@ def _scores(rows, ks, thresholds) -> dict:
   for row in rows:
     tasks.setdefault(f"{row['level']}/{row['task']}", []).append(row)
   made: dict = {"tasks": len(tasks), "samples": len(rows)}
+  made["infra_errors"] = sum(row["status"] == "infra_error" for row in rows)
   for label in ("filtered", "raw"):
     groups = [
       [(_right(row, label), _ratio(row)) for row in group]

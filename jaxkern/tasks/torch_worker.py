@@ -4,25 +4,42 @@
     answer = worker.run({"kind": "measure", "source": text, ...}, directory)
 
 Every job has a process of its own, a deadline, limits on memory and files, and
-under Landlock only its own directory to write to (torch_child/sandbox.py says
-what that does not protect against).
+under Landlock only its own directory to write to; seccomp refuses calls that no
+job needs (torch_child's sandbox.py and calls.py say what that does not stop).
 """
 
 import json
 import os
 import pathlib
+import select
+import signal
 import subprocess
 import sys
 import threading
+import time
 
 from jaxkern.tasks import job_files
+
+_START_S = 300.0  # To import torch, on a machine that is busy.
 
 
 class TorchWorker:
   """Starts with the first job; jobs of several threads take turns."""
 
-  def __init__(self, python: str = sys.executable, threads: int = 1):
-    """`python` is one that has torch; `threads` are torch's, per job."""
+  def __init__(
+    self,
+    python: str = sys.executable,
+    threads: int = 1,
+    late_s: float = 20.0,
+  ):
+    """What it is started with.
+
+    Args:
+      python: one that has torch.
+      threads: torch's, per job.
+      late_s: how long after a job's deadline the worker may still answer.
+    """
+    self._late_s = late_s
     self._command = [python, "-m", "jaxkern.tasks.torch_child"]
     self._threads = threads
     self._process: subprocess.Popen | None = None
@@ -36,7 +53,9 @@ class TorchWorker:
 
     A job that ends without one has the status 'timeout' or 'crash', and what it
     printed last as its log; so has one that ends the worker. A worker that
-    cannot be told of the job is an 'infra_error'. The next job has a new one.
+    cannot be told of the job, or has no answer long after its deadline, is
+    ended with all that it has started: an 'infra_error'. The next job has a new
+    one.
     Status and log are looked through; all else that a candidate may have
     written is for the caller to look through (job_files).
 
@@ -50,12 +69,14 @@ class TorchWorker:
     (directory / "job.json").write_text(json.dumps(job))
     order = {"directory": str(directory), "timeout_s": timeout_s}
     with self._lock:
-      self._start()
       try:
-        line = self._ask(json.dumps(order))
-      except BrokenPipeError:
-        self._end()
-        log = "the torch worker died before the job"
+        self._start()
+        line = self._ask(json.dumps(order), timeout_s + self._late_s)
+      except (BrokenPipeError, TimeoutError) as error:
+        late = isinstance(error, TimeoutError)
+        self._end(late)
+        how = "did not answer in time" if late else "died before the job"
+        log = f"the torch worker {how}"
         return {"status": "infra_error", "log": log}
     log = job_files.tail(directory, "job.log", 2000)
     if not line:
@@ -83,11 +104,11 @@ class TorchWorker:
     """Closes."""
     self.close()
 
-  def _ask(self, order: str) -> str:
+  def _ask(self, order: str, timeout_s: float) -> str:
     """The worker's line about a job; '' if it has died, and it is ended."""
     self._process.stdin.write(order + "\n")
     self._process.stdin.flush()
-    line = self._process.stdout.readline()
+    line = _line(self._process.stdout.fileno(), timeout_s)
     if not line.endswith("\n"):
       self._end()
       return ""
@@ -107,11 +128,12 @@ class TorchWorker:
       env={**os.environ, "JAXKERN_TORCH_THREADS": str(self._threads)},
       start_new_session=True,
     )
-    hello = self._process.stdout.readline()
+    hello = _line(self._process.stdout.fileno(), _START_S)
     if not hello:
-      with self._process.stderr:
-        said = self._process.stderr.read().strip().splitlines()
+      stderr = self._process.stderr
       self._end()
+      with stderr:
+        said = stderr.read().strip().splitlines()
       if any("No module named 'torch'" in line for line in said):
         raise ValueError(
           "torch: not installed; references in torch need the extra [torch]:"
@@ -122,10 +144,13 @@ class TorchWorker:
     # What it says from here on goes nowhere: jobs have logs of their own.
     threading.Thread(target=_drain, args=(self._process,), daemon=True).start()
 
-  def _end(self) -> None:
+  def _end(self, late: bool = False) -> None:
+    """Of the worker and all that its jobs left; at once if it is late."""
     if self._process is None:
       return
     process, self._process = self._process, None
+    if late:
+      process.kill()
     try:
       process.stdin.close()
     except BrokenPipeError:  # Of what it was never told.
@@ -135,7 +160,53 @@ class TorchWorker:
     except subprocess.TimeoutExpired:
       process.kill()
       process.wait()
+    _kill_session(process.pid)
     process.stdout.close()
+
+
+def _line(pipe: int, timeout_s: float) -> str:
+  """Reads a line, or what there is before the end; raises TimeoutError.
+
+  By bytes, so that nothing waits in a buffer that poll does not know.
+  """
+  deadline = time.monotonic() + timeout_s
+  poll, text = select.poll(), b""
+  poll.register(pipe, select.POLLIN)
+  while not text.endswith(b"\n"):
+    if not poll.poll(1000 * max(0.0, deadline - time.monotonic())):
+      raise TimeoutError
+    byte = os.read(pipe, 1)
+    if not byte:
+      break
+    text += byte
+  return text.decode(errors="replace")
+
+
+def _kill_session(leader: int) -> None:
+  """Ends what the worker's session still has, until nothing is left."""
+  for _ in range(10):  # One may fork while the others are ended.
+    members = [
+      int(path.name)
+      for path in pathlib.Path("/proc").iterdir()
+      if path.name.isdigit() and _session(path) == leader
+    ]
+    for member in members:
+      try:
+        os.kill(member, signal.SIGKILL)
+      except ProcessLookupError:
+        pass
+    if not members:
+      return
+
+
+def _session(process: pathlib.Path) -> int:
+  """The session of one that still runs, else 0."""
+  try:
+    stat = (process / "stat").read_text(errors="replace")
+  except OSError:
+    return 0
+  state, _, _, session = stat.rpartition(")")[2].split()[:4]
+  return 0 if state in "ZX" else int(session)
 
 
 def _drain(process: subprocess.Popen) -> None:

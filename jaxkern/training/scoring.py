@@ -44,6 +44,9 @@ class Item(NamedTuple):
 Writer = Callable[[Item, Sequence[int]], Sequence[str | None]]
 # (item, text) -> {'status', 'raw_status', 'log', 'times_us', 'us', ...}
 Judge = Callable[[Item, str], dict]
+# How often a text is judged that makes an infra_error each time: some kernels
+# provoke them, and must not be judged for ever.
+TRIES = 3
 
 
 def score(
@@ -61,8 +64,9 @@ def score(
   """Judges `samples` texts per item; leaves files in `out`.
 
   results.jsonl (every text with its verdict), summary.json, evaluation.html,
-  settings.json. What results.jsonl has already is not written or judged again,
-  but for what failed through no fault of the kernel (infra_error).
+  settings.json. What results.jsonl has already is not written again, nor judged
+  again but for an infra_error: the same text is, once a call, until a row says
+  that it had TRIES `tries`. Then it stays one, and counts as not right.
 
   `settings` is what verdicts depend on, as JSON has it.
 
@@ -77,7 +81,7 @@ def score(
   path = out / "results.jsonl"
   _keep_settings(out / "settings.json", settings or {}, path)
   wanted = {(item.task, k) for item in items for k in range(samples)}
-  rows = _final(path, wanted)
+  rows, failed = _found(path, wanted)
   done = {(row["task"], row["sample"]) for row in rows}
   missing = [
     (item, [k for k in range(samples) if (item.task, k) not in done])
@@ -91,14 +95,16 @@ def score(
 
     def judge_one(item: Item, sample: int, text: str | None) -> None:
       """Keeps the verdict as soon as there is one."""
+      before = failed.get((item.task, sample), {"tries": 0})
       row = _row(item, sample, text, judge)
+      row["tries"] = before.get("tries", 1) + 1
       with lock:
         file.write(json.dumps(row) + "\n")
         file.flush()
         rows.append(row)
         bar.update()
 
-    _write_and_judge(missing, writer, judge_one, threads)
+    _write_and_judge(missing, _kept(writer, failed), judge_one, threads)
   return finish(rows, out, ks, title)
 
 
@@ -143,14 +149,41 @@ def _keep_settings(
   path.write_text(json.dumps(settings, indent=1) + "\n")
 
 
-def _final(path: pathlib.Path, wanted: Set[tuple[str, int]]) -> list[dict]:
-  """What need not be judged again; what a killed writer left is cut off."""
+def _found(
+  path: pathlib.Path, wanted: Set[tuple[str, int]]
+) -> tuple[list[dict], dict[tuple[str, int], dict]]:
+  """Rows that stay, and those to be judged again, by (task, sample).
+
+  What a killed writer left is cut off.
+  """
   cut_unfinished(path)
-  return [
-    row
-    for row in newest(read_lines(path))
-    if (row["task"], row["sample"]) in wanted and row["status"] != "infra_error"
-  ]
+  rows, failed = [], {}
+  for row in newest(read_lines(path)):
+    key = row["task"], row["sample"]
+    if key not in wanted:
+      continue
+    if row["status"] == "infra_error" and row.get("tries", 1) < TRIES:
+      failed[key] = row
+    else:
+      rows.append(row)
+  return rows, failed
+
+
+def _kept(
+  writer: Writer, failed: Mapping[tuple[str, int], Mapping[str, Any]]
+) -> Writer:
+  """Gives texts that are there already as they are: no sample is redrawn."""
+
+  def write(item: Item, samples: Sequence[int]) -> Sequence[str | None]:
+    """Asks for what is missing only."""
+    new = [k for k in samples if (item.task, k) not in failed]
+    texts = dict(zip(new, writer(item, new), strict=True)) if new else {}
+    return [
+      texts[k] if k in texts else failed[item.task, k]["source"]
+      for k in samples
+    ]
+
+  return write
 
 
 def _write_and_judge(

@@ -196,7 +196,7 @@ def table(summary: dict) -> str:
   """Scores for people: a row each, a column for each level.
 
   What cheating would have made of a score follows in a row of its own, where it
-  would have made a difference.
+  would have made a difference; and so do infra_errors, where there are any.
   """
   rows = [["", *(f"level {k}" if k != "all" else k for k in summary)]]
   for name in next(iter(summary.values()))["filtered"]:
@@ -207,6 +207,9 @@ def table(summary: dict) -> str:
     rows.append([name, *filtered])
     if raw != filtered:
       rows.append([f"{name} raw", *raw])
+  errors = [made["infra_errors"] for made in summary.values()]
+  if any(errors):
+    rows.append(["infra_errors", *map(str, errors)])
   widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
   return "\n".join(
     "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True))

@@ -1,7 +1,12 @@
 """The torch worker: sizes, costs, walls around a job."""
 
 import ctypes
+import os
+import platform
+import signal
 import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -129,6 +134,43 @@ def test_job_cannot_fetch_anything(worker, tmp_path):
   assert "PermissionError" in answer["log"]
 
 
+@pytest.mark.skipif(
+  platform.machine() != "x86_64", reason="the filter has that machine's numbers"
+)
+def test_job_cannot_make_calls_that_no_candidate_needs(worker, tmp_path):
+  """What would work, or fail otherwise, without the filter."""
+  text = """
+import ctypes, errno, socket, threading
+libc = ctypes.CDLL(None, use_errno=True)
+def refused(*call):
+  ctypes.set_errno(0)
+  return libc.syscall(*call) == -1 and ctypes.get_errno() == errno.EPERM
+assert refused(425, 0, None)  # io_uring_setup: EINVAL or EFAULT
+assert refused(310, 1 << 22, None, 0, None, 0, 0)  # process_vm_readv: ESRCH
+assert refused(438, -1, 0, 0)  # pidfd_getfd: EBADF
+assert refused(272, 0)  # unshare of nothing: 0
+assert refused(39 | 0x40000000)  # getpid by its x32 number
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+  for family in (socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK):
+    try:
+      socket.socket(family, kind)
+      assert False, family
+    except PermissionError:
+      pass
+seen = []
+thread = threading.Thread(target=lambda: seen.append(refused(272, 0)))
+thread.start(); thread.join()
+assert seen == [True]
+for end in socket.socketpair():
+  end.close()
+socket.socket(socket.AF_UNIX).close()
+import subprocess
+assert subprocess.run(["/bin/true"]).returncode == 0
+"""
+  answer = measure(worker, JOB + text, tmp_path)
+  assert answer["status"] == "ok", answer["log"]
+
+
 def test_job_cannot_write_answers_for_another(worker, tmp_path):
   """What it prints does not reach the worker's own channel."""
   text = JOB + 'print(\'{"timed_out": true, "exit": 0}\', flush=True)\n'
@@ -236,6 +278,59 @@ def test_worker_that_cannot_be_told_of_a_job_is_our_fault(tmp_path):
     assert own._process.stdout.readline() == "closed\n"
     answer = own.run({}, tmp_path / "job")
     assert answer["status"] == "infra_error" and "died" in answer["log"]
+
+
+def test_stopped_worker_costs_one_job_and_leaves_nothing(tmp_path):
+  text = JOB + "import pathlib, os, time\n"
+  text += "pathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(600)\n"
+  job = {"kind": "measure", "source": text, "budget": BUDGET, "seconds": 20}
+  with TorchWorker(late_s=1) as own, ThreadPoolExecutor(1) as pool:
+    assert measure(own, JOB, tmp_path / "first")["status"] == "ok"
+    late = pool.submit(own.run, job, tmp_path / "job", timeout_s=8)
+    pid = tmp_path / "job" / "pid"
+    deadline = time.monotonic() + 30
+    while not (pid.exists() and pid.read_text()):
+      assert time.monotonic() < deadline
+      time.sleep(0.05)
+    old = own._process.pid
+    os.kill(old, signal.SIGSTOP)
+    answer = late.result(60)
+    assert answer["status"] == "infra_error"
+    assert "did not answer in time" in answer["log"]
+    for gone in (old, int(pid.read_text())):
+      assert _ended(gone)
+    assert measure(own, JOB, tmp_path / "next")["status"] == "ok"
+
+
+def test_idle_worker_that_is_stopped_can_be_closed(tmp_path):
+  own = TorchWorker(python=_worker(tmp_path, "sleep 600", before=""))
+  own._start()
+  process = own._process
+  os.kill(process.pid, signal.SIGSTOP)
+  own.close()
+  assert process.returncode == -signal.SIGKILL
+
+
+def test_half_an_answer_is_not_waited_for(tmp_path):
+  python = _worker(tmp_path, "", before="read line; printf '{'; sleep 600")
+  with TorchWorker(python=python, late_s=0.5) as own:
+    for _ in range(2):
+      answer = own.run({}, tmp_path / "job", timeout_s=0.5)
+      assert answer["status"] == "infra_error"
+
+
+def _ended(pid, seconds=10):
+  """Whether the process goes within that time; it may be no child of ours."""
+  deadline = time.monotonic() + seconds
+  while time.monotonic() < deadline:
+    try:
+      with open(f"/proc/{pid}/stat") as file:
+        if file.read().rpartition(")")[2].split()[0] == "Z":
+          return True
+    except (FileNotFoundError, ProcessLookupError):
+      return True
+    time.sleep(0.05)
+  return False
 
 
 def _worker(directory, after, before="read line"):

@@ -118,6 +118,33 @@ def test_what_was_no_fault_of_the_kernel_is_judged_again(tmp_path):
   assert again == made
 
 
+def test_a_kernel_that_provokes_infra_errors_is_not_judged_for_ever(tmp_path):
+  written, tried = [], []
+
+  def write(item, samples):
+    written.append((item.task, list(samples)))
+    return [f"{item.task} {len(written)}" for _ in samples]
+
+  def provoked(item, text):
+    tried.append(text)
+    bad = item.task == "add"
+    return {"status": "infra_error" if bad else "ok", "log": ""}
+
+  for _ in range(scoring.TRIES + 2):
+    made = scoring.score(items(), write, provoked, tmp_path)
+  # Nothing is drawn anew: the same text was judged each time.
+  assert written == [("relu", [0]), ("add", [0])]
+  assert sorted(tried) == ["add 2"] * scoring.TRIES + ["relu 1"]
+  rows = read_lines(tmp_path / "results.jsonl")
+  tries = [row["tries"] for row in rows if row["task"] == "add"]
+  assert tries == list(range(1, scoring.TRIES + 1))
+  assert made["all"]["samples"] == 2 and made["all"]["infra_errors"] == 1
+  assert made["all"]["filtered"]["pass@1"]["value"] == 0.5
+  last = scoring_run.table(made).splitlines()[-1]
+  assert last.split() == ["infra_errors", "1", "1"]
+  assert "Not right, but" in (tmp_path / "evaluation.html").read_text()
+
+
 def test_scoring_again_leaves_its_input_alone(tmp_path):
   scoring.score(items(), right, judged, tmp_path)
   path = tmp_path / "results.jsonl"
@@ -360,10 +387,15 @@ def test_the_table_has_a_column_per_level_and_raw_scores_that_differ():
   other = {"value": 1.0, "interval": [1.0, 1.0]}
   summary = {
     "all": {
+      "infra_errors": 0,
       "filtered": {"a": score, "b": score},
       "raw": {"a": other, "b": score},
     },
-    "1": {"filtered": {"a": score}, "raw": {"a": score}},
+    "1": {
+      "infra_errors": 0,
+      "filtered": {"a": score},
+      "raw": {"a": score},
+    },
   }
   lines = [line.rstrip() for line in scoring_run.table(summary).split("\n")]
   assert lines == [

@@ -17,7 +17,7 @@ import time
 
 import torch
 
-from jaxkern.tasks.torch_child import jobs, sandbox
+from jaxkern.tasks.torch_child import calls, jobs, sandbox
 
 _MOST_FILE = 8 << 30
 
@@ -82,6 +82,7 @@ def _job(directory: pathlib.Path) -> None:
       most = job["memory_bytes"] + _mapped()
       resource.setrlimit(resource.RLIMIT_AS, (most, most))
     sandbox.confine(directory, job.get("writable", ()))
+    calls.refuse()
     jobs.run(job, directory)
     code = 0
   except BaseException:
