@@ -41,7 +41,7 @@ def make_optimizer(
 ) -> optax.GradientTransformation:
   """AdamW on clipped gradients; only matrices decay.
 
-  Its update must be told the gradients' `norm`, which may be those of a shard.
+  Its update must be told the `norm` of all gradients, as it may see a shard.
   """
   return optax.chain(
     _clip(clip_norm),
