@@ -247,7 +247,9 @@ def training(arguments: argparse.Namespace) -> None:
   batch = Batch(
     ids[..., :prompt], ones[..., :prompt], ids[..., prompt:], ones[..., prompt:]
   )
-  state = updates.init_state(policy.init(jax.random.key(0)), optimizer)
+  params = policy.init(jax.random.key(0))
+  opt_state = jax.jit(optimizer.init)(params)
+  state = updates.State(params, opt_state, jnp.zeros((), jnp.int32))
   # As `updates.replicate` places it, but not by way of the host.
   mesh = jax.sharding.Mesh(jax.local_devices(), ("devices",))
   place = jax.NamedSharding(mesh, jax.P("devices"))

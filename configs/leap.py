@@ -118,6 +118,7 @@ def _demo() -> ConfigDict:
   config.conversation = False
   config.rows = 64  # Prompts sampled at once.
   config.microbatch = 4  # Rows per backward pass; few are fast on a CPU.
+  config.shard_optimizer = False  # Over the devices: each holds a part.
   config.tasks = 24  # That reinforcement practises; the warm start has all.
 
   config.model = ConfigDict(

@@ -33,6 +33,7 @@ def get_config(variant: str = "smollm2") -> ConfigDict:
   config.conversation = False
   config.rows = 256  # Prompts sampled at once.
   config.microbatch = 32  # Rows per backward pass.
+  config.shard_optimizer = False  # Over the devices: each holds a part.
   config.tasks = 64  # That reinforcement practises; the warm start has all.
 
   config.model = ConfigDict(

@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from jaxkern.learning import losses
+from jaxkern.learning import losses, shards
 from jaxkern.learning.batch import Batch
+from jaxkern.learning.shards import Shards
 from jaxkern.models.policy import Policy
 
 LossFunction = Callable[[chex.Array, Batch], losses.Loss]
@@ -23,7 +24,7 @@ class State(NamedTuple):
 
   Attributes:
     params: the policy's.
-    opt_state: the optimiser's.
+    opt_state: the optimiser's; `Shards` of it if devices share it.
     step: int32 scalar, updates so far.
   """
 
@@ -38,9 +39,12 @@ def make_optimizer(
   clip_norm: float,
   weight_decay: float = 0.0,
 ) -> optax.GradientTransformation:
-  """AdamW on clipped gradients; only matrices decay."""
+  """AdamW on clipped gradients; only matrices decay.
+
+  Its update must be told the `norm` of all gradients, as it may see a shard.
+  """
   return optax.chain(
-    optax.clip_by_global_norm(clip_norm),
+    _clip(clip_norm),
     optax.adamw(
       learning_rate,
       b2=0.95,
@@ -50,29 +54,74 @@ def make_optimizer(
   )
 
 
+def _clip(limit: float) -> optax.GradientTransformationExtraArgs:
+  """`optax.clip_by_global_norm` by a norm that the caller knows."""
+
+  def update(grads, state, params=None, *, norm, **_):
+    """Gradients of a norm above the limit are scaled to it."""
+    clipped = jax.tree.map(
+      lambda g: jnp.where(norm < limit, g, g / norm.astype(g.dtype) * limit),
+      grads,
+    )
+    return clipped, state
+
+  return optax.GradientTransformationExtraArgs(
+    lambda params: optax.EmptyState(), update
+  )
+
+
 def init_state(params: Any, optimizer: optax.GradientTransformation) -> State:
-  """The state before the first update, on one device."""
-  return State(params, jax.jit(optimizer.init)(params), np.zeros((), np.int32))
+  """The state before the first update; the optimiser's lies on the host."""
+  opt_state = jax.device_get(jax.jit(optimizer.init)(params))
+  return State(params, opt_state, np.zeros((), np.int32))
 
 
 def replicate(
-  state: State, devices: Sequence[jax.Device] | None = None
+  state: State,
+  devices: Sequence[jax.Device] | None = None,
+  *,
+  shard_optimizer: bool = False,
 ) -> State:
-  """A copy on every device, local ones by default: leaves gain an axis [N]."""
+  """A copy on every device: leaves gain an axis [N].
+
+  Args:
+    state: as `init_state` and `unreplicate` give it.
+    devices: all local ones by default.
+    shard_optimizer: each device holds and updates an N-th of the optimiser's
+      state, which must transform number by number, given the norm. An update
+      then scatters gradients and gathers parameters.
+  """
   devices = devices or jax.local_devices()
   mesh = jax.sharding.Mesh(np.array(devices), (_AXIS,))
   sharding = jax.NamedSharding(mesh, jax.P(_AXIS))
 
-  def spread(x):
-    copies = np.broadcast_to(np.asarray(x), (len(devices), *np.shape(x)))
-    return jax.device_put(copies, sharding)
+  def copies(x):
+    return np.broadcast_to(np.asarray(x), (len(devices), *np.shape(x)))
 
-  return jax.tree.map(spread, state)
+  params, opt_state, step = state
+  if shard_optimizer:
+    opt_state = shards.split(opt_state, len(devices))
+  else:
+    opt_state = jax.tree.map(copies, opt_state)
+  return jax.tree.map(
+    lambda x: jax.device_put(x, sharding),
+    State(jax.tree.map(copies, params), opt_state, copies(step)),
+  )
 
 
-def unreplicate(state: State) -> State:
-  """The first device's copy, on that device."""
-  return jax.tree.map(lambda x: x.addressable_shards[0].data[0], state)
+def unreplicate(tree: Any) -> Any:
+  """A replicated state, or part of one, as it was before.
+
+  The first device's copy, on that device; shards are joined on the host. A
+  state saved so continues on any number of devices, sharded or not.
+  """
+
+  def whole(x):
+    if isinstance(x, Shards):
+      return shards.join(x)
+    return x.addressable_shards[0].data[0]
+
+  return jax.tree.map(whole, tree, is_leaf=lambda x: isinstance(x, Shards))
 
 
 def imitate(log_probs: chex.Array, batch: Batch) -> losses.Loss:
@@ -135,26 +184,48 @@ def make_update(
     return result.total, result
 
   gradient = jax.grad(objective, has_aux=True)
+  optimizer = optax.with_extra_args_support(optimizer)
 
   def update(state, batch):
     """One device's part, on its shard of the batch."""
-    sums = _accumulate(gradient, state.params, batch, microbatch)
-    grads, result = jax.lax.psum(sums, _AXIS)
+    sums, result = _accumulate(gradient, state.params, batch, microbatch)
+    result = jax.lax.psum(result, _AXIS)
     # Padding alone weighs nothing.
     weight = jnp.where(result.weight > 0, result.weight, 1.0)
-    grads = jax.tree.map(lambda g: g / weight, grads)
-    updates, opt_state = optimizer.update(grads, state.opt_state, state.params)
-    params = optax.apply_updates(state.params, updates)
+    apply = _apply_shards if isinstance(state.opt_state, Shards) else _apply
+    params, opt_state, norm = apply(optimizer, state, sums, weight)
     tokens = jnp.maximum(result.tokens, 1.0)
     metrics = {
       "loss": result.total / weight,
-      "grad_norm": optax.tree.norm(grads),
+      "grad_norm": norm,
       "tokens": result.tokens,
       **{name: x / tokens for name, x in result.metrics.items()},
     }
     return State(params, opt_state, state.step + 1), metrics
 
   return jax.pmap(update, axis_name=_AXIS, out_axes=(0, None), donate_argnums=0)
+
+
+def _apply(optimizer, state, sums, weight):
+  """New parameters and optimiser state, and the norm of the mean gradient."""
+  grads = jax.tree.map(lambda g: g / weight, jax.lax.psum(sums, _AXIS))
+  norm = optax.tree.norm(grads)
+  updates, opt_state = optimizer.update(
+    grads, state.opt_state, state.params, norm=norm
+  )
+  return optax.apply_updates(state.params, updates), opt_state, norm
+
+
+def _apply_shards(optimizer, state, sums, weight):
+  """As `_apply`, each device its shard."""
+  grads = jax.tree.map(lambda g: g / weight, shards.scatter(sums, _AXIS))
+  norm = shards.norm(grads, _AXIS)
+  params = shards.own(state.params, _AXIS)
+  old = state.opt_state
+  updates, tree = optimizer.update(grads, old.tree, params, norm=norm)
+  params = optax.apply_updates(params, updates)
+  whole = shards.gather(params, state.params, _AXIS)
+  return whole, Shards(tree, old.shapes), norm
 
 
 def _accumulate(gradient, params, batch, microbatch):

@@ -68,7 +68,7 @@ def check(
   if total > limit:
     raise ValueError(
       f"memory: {what}: expected at most {limit / 1e9:.2f} GB, got {line}; "
-      "fewer rows at once (microbatch, rows), model.remat or shorter "
-      "completions need less"
+      "fewer rows at once (microbatch, rows), model.remat, shorter completions "
+      "or, on several devices, shard_optimizer need less"
     )
   say(f"memory: {what}: {line} of {limit / 1e9:.2f} GB")

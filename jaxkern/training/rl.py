@@ -57,6 +57,7 @@ def train(
   staleness: int = 0,
   reference: bool = False,
   retry: Mapping[str, Any] | None = None,
+  shard_optimizer: bool = False,
   say: Callable[[str], None] = print,
 ) -> Any:
   """Reinforces sampler.params by a rule; returns the parameters.
@@ -79,6 +80,7 @@ def train(
       while kernels are judged; 0 samples with the latest.
     reference: the loss is told the probabilities under sampler.params, too.
     retry: capacity and probability; see `retries.served`.
+    shard_optimizer: over the devices; see `updates.replicate`.
     say: prints the line of each step.
   """
   optimizer = updates.make_optimizer(learning_rate, clip_norm=clip_norm)
@@ -125,13 +127,13 @@ def train(
       known = max(0, step - staleness)
       old = checkpoints.restore(first, known)[1]
       ahead.begin(step, old.params, journal.before(known))
-    state = updates.replicate(state)
+    state = updates.replicate(state, shard_optimizer=shard_optimizer)
     if (limit := memory.limit()) is not None and start < steps:
       _check_sampling(sampler, state, limit)
     for step in range(start, steps):
       clock = [time.monotonic()]
       if step + staleness < steps:
-        params = updates.unreplicate(state).params
+        params = updates.unreplicate(state.params)
         ahead.begin(step + staleness, params, journal.before(step))
       groups, seconds, retried = ahead.take()
       clock.append(time.monotonic())
@@ -167,7 +169,7 @@ def train(
       metrics.write(step, values, "rl")
       left = (time.monotonic() - began) / (step + 1 - start)
       say(_line(step, steps, values, turns, left * (steps - step - 1)))
-  return updates.unreplicate(state).params
+  return updates.unreplicate(state.params)
 
 
 def _draw(

@@ -128,6 +128,7 @@ class _Stages:
         prompt_lengths=tuple(config.prompt_lengths),
         longest=config.model.max_new_tokens,
         microbatch=config.microbatch,
+        shard_optimizer=config.get("shard_optimizer", False),
         conversation=config.conversation,
         **config.sft,
       )
@@ -144,6 +145,7 @@ class _Stages:
         metrics,
         seed=config.seed,
         microbatch=config.microbatch,
+        shard_optimizer=config.get("shard_optimizer", False),
         **self._rl,
       )
 

@@ -101,6 +101,7 @@ def train(
   prompt_lengths: Sequence[int],
   longest: int,
   microbatch: int | None,
+  shard_optimizer: bool = False,
   conversation: bool = False,
 ) -> Any:
   """Trains and returns the parameters; continues from `directory`.
@@ -112,6 +113,7 @@ def train(
   Args:
     rows: of a minibatch, all of one kind and of similar length, so that little
       of it is padding.
+    shard_optimizer: over the devices; see `updates.replicate`.
     repairs: the share of minibatches that show a broken attempt.
     conversation: see `pairs`.
   """
@@ -131,7 +133,7 @@ def train(
   devices = jax.local_device_count()
   with Checkpoints(directory) as checkpoints:
     start, state = checkpoints.restore(updates.init_state(params, optimizer))
-    state = updates.replicate(state)
+    state = updates.replicate(state, shard_optimizer=shard_optimizer)
     if (limit := memory.limit()) is not None and start < steps:
       longest_pair = Pair([0] * max(prompt_lengths), [0] * longest)
       batch = make_batch([longest_pair] * rows, prompt_lengths, 0)
@@ -161,7 +163,7 @@ def train(
       bar.set_postfix(loss=f"{values['loss']:.3f}")
       checkpoints.save(step + 1, updates.unreplicate(state))
     bar.close()
-  return updates.unreplicate(state).params
+  return updates.unreplicate(state.params)
 
 
 def _similar(
