@@ -1,7 +1,7 @@
 """Many candidates judged, a task after the other, with progress.
 
-A task's bundles are written while the one before is judged (on cuda; on cpu the
-times would suffer), and removed after it. Kernels of a task compile side by
+A task's bundles are written while others are judged (on cuda; on cpu the times
+would suffer), and removed after it. Kernels of a task compile side by
 side; the evaluator times one at a time.
 """
 
@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import tqdm
 
-from jaxkern.data import judging
+from jaxkern.data import ahead, judging
 from jaxkern.data.judging import Bundles, Settings
 from jaxkern.data.sources import Candidate
 from jaxkern.evaluator import Evaluator
 from jaxkern.evaluator.pairs import Judge
-from jaxkern.tasks import facts
+from jaxkern.tasks import facts, suite
 from jaxkern.tasks.task import Task
 from jaxkern.tasks.torch_worker import TorchWorker
 
@@ -144,25 +144,25 @@ def _pairs(evaluator, settings: Settings, scratch) -> Iterator[Judge]:
 def _prepared(
   names: Sequence[str], tasks, settings: Settings, scratch, ends: float
 ) -> Iterator[tuple[str, Bundles]]:
-  """Bundles of one task after the other; on cuda one is written ahead."""
-  ahead: collections.deque = collections.deque()
-  with concurrent.futures.ThreadPoolExecutor(1) as writer:
-
-    def begin(name: str) -> None:
-      """Starts writing."""
-      place = scratch / name
-      ahead.append(writer.submit(judging.prepare, tasks[name], settings, place))
-
-    for k, name in enumerate(names):
-      if time.monotonic() >= ends:
-        break
-      if not ahead:
-        begin(name)
-      bundles = ahead.popleft().result()
-      if settings.device != "cpu" and k + 1 < len(names):
-        begin(names[k + 1])
-      yield name, bundles
-      shutil.rmtree(scratch / name, ignore_errors=True)
+  """Bundles of one task after the other; on cuda others are written ahead."""
+  own = list(names)
+  if settings.device != "cpu":
+    known = {n for s in suite.SETS for n in suite.names(set=s)}
+    own = [name for name in names if name not in known]
+    workers = max(1, len(os.sched_getaffinity(0)) // 3)
+    ours = [name for name in names if name in known]
+    with contextlib.closing(
+      ahead.bundles(ours, settings, scratch, workers)
+    ) as found:
+      for name, bundles in found:
+        yield name, bundles
+        if time.monotonic() >= ends:
+          return
+  for name in own:
+    if time.monotonic() >= ends:
+      return
+    yield name, judging.prepare(tasks[name], settings, scratch / name)
+    shutil.rmtree(scratch / name, ignore_errors=True)
 
 
 def _cost(task: Task, settings: Settings) -> tuple[bool, float]:

@@ -1,5 +1,6 @@
 """JSON lines that are appended one by one and outlive whoever writes them."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -17,12 +18,21 @@ class Journal:
   """
 
   def __init__(self, path: str | os.PathLike):
-    """Opens the file, or makes it, and cuts off an unfinished last line."""
+    """Opens the file, or makes it, and cuts off an unfinished last line.
+
+    Raises:
+      ValueError: another process has it open.
+    """
     self.path = pathlib.Path(path)
     self.path.parent.mkdir(parents=True, exist_ok=True)
-    cut_unfinished(self.path)
     flags = os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_CLOEXEC
     self._file = os.open(self.path, flags, 0o644)
+    try:
+      fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+      os.close(self._file)
+      raise ValueError(f"{self.path}: another process writes it") from None
+    cut_unfinished(self.path)
 
   def read(self) -> list[dict]:
     """All objects, in order."""

@@ -21,6 +21,15 @@ def test_lines_are_there_at_once_and_after(tmp_path):
     assert again.read() == [{"a": 1}, {"b": "ü\n"}]
 
 
+def test_one_writes_at_a_time(tmp_path):
+  path = tmp_path / "j.jsonl"
+  with Journal(path) as journal:
+    with pytest.raises(ValueError, match="another process writes it"):
+      Journal(path)
+    journal.append({"a": 1})
+  Journal(path).close()
+
+
 def test_an_unfinished_line_is_cut_off(tmp_path):
   path = tmp_path / "j.jsonl"
   path.write_text('{"a": 1}\n{"b"')
