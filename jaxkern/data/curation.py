@@ -113,10 +113,10 @@ def _check(bars: Bars) -> None:
 
 
 def fixed_settings(workdir: str | os.PathLike, asked: Mapping) -> Settings:
-  """The settings of a work directory, which are fixed when it is new.
+  """The settings of a work directory, which its first verdict fixes.
 
-  The seeds of the inputs are secret numbers, drawn then, so that no source can
-  know them.
+  The seeds of the inputs are secret numbers, drawn for it, so that no source
+  can know them.
 
   Args:
     workdir: is made.
@@ -126,16 +126,19 @@ def fixed_settings(workdir: str | os.PathLike, asked: Mapping) -> Settings:
     ValueError: it has verdicts under other settings.
   """
   path = pathlib.Path(workdir) / "settings.json"
-  if path.exists():
-    had = json.loads(path.read_text())
-    for name, wants in asked.items():
-      has = len(had[name]) if name == "seeds" else had[name]
-      if has != wants:
+  verdicts = path.with_name("verdicts.jsonl")
+  judged = verdicts.exists() and verdicts.stat().st_size > 0
+  had = json.loads(path.read_text()) if path.exists() else None
+  for name, wants in asked.items():
+    has = had and (len(had[name]) if name == "seeds" else had[name])
+    if had and has != wants:
+      if judged:
         raise ValueError(
           f"{path}: {name}: expected {has!r} as in the verdicts there, got"
           f" {wants!r}; another --workdir starts anew"
         )
-  else:
+      had = None
+  if had is None:
     if asked["seeds"] < 1:
       raise ValueError(f"seeds: expected at least 1, got {asked['seeds']}")
     seeds = [secrets.randbits(31) for _ in range(asked["seeds"])]

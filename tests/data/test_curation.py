@@ -214,6 +214,9 @@ def test_a_directory_is_kept_to_its_settings(tmp_path):
   settings = curation.fixed_settings(tmp_path, ASKED)
   assert len(set(settings.seeds)) == 2
   assert curation.fixed_settings(tmp_path, ASKED) == settings
+  other = curation.fixed_settings(tmp_path, {**ASKED, "seeds": 1})
+  assert len(other.seeds) == 1  # Nothing is judged yet.
+  curate(tmp_path, [row("relu", 1)])
   with pytest.raises(ValueError, match="sizes: expected 'task' .* got 'large'"):
     curation.fixed_settings(tmp_path, {**ASKED, "sizes": "large"})
   with pytest.raises(ValueError, match="seeds: expected 2 .* got 3"):
