@@ -22,7 +22,12 @@ VARIANTS_CHECKED = 2
 MOST_BYTES = 2 << 30
 
 
-def write_bundle(task: Task, directory: str | os.PathLike, seed: int = 0):
+def write_bundle(
+  task: Task,
+  directory: str | os.PathLike,
+  seed: int = 0,
+  timed_variants: int | None = None,
+):
   """Writes `directory`: problem.json, baselines and .npy files.
 
   Every case has several variants: inputs drawn anew, with their outputs. Of
@@ -30,7 +35,8 @@ def write_bundle(task: Task, directory: str | os.PathLike, seed: int = 0):
   no evaluation misses one. The contents depend on (task, seed) alone. The
   bundle appears whole or not at all; a bundle that is there already is
   replaced, and left untouched if it is the same. The format is in
-  docs/bundle.md; bfloat16 travels as uint16.
+  docs/bundle.md; bfloat16 travels as uint16. A timed case has `timed_variants`
+  variants, VARIANTS_TIMED by default.
 
   Raises:
     ValueError: `directory` holds something other than a bundle.
@@ -50,7 +56,7 @@ def write_bundle(task: Task, directory: str | os.PathLike, seed: int = 0):
     raise OSError(f"directory: cannot write {target}: {reason}") from error
   made = pathlib.Path(made)
   try:
-    _write_files(task, made, seed)
+    _write_files(task, made, seed, timed_variants or VARIANTS_TIMED)
     made.chmod(0o755)  # mkdtemp's 0700 would follow the rename.
     _publish(made, target)
   finally:
@@ -63,8 +69,11 @@ def _replaceable(target: pathlib.Path) -> bool:
   return (target / "problem.json").exists() or not any(target.iterdir())
 
 
-def _write_files(task: Task, directory: pathlib.Path, seed: int) -> None:
-  cases = _ordinary(task, directory, seed) + _probes(task, directory, seed)
+def _write_files(
+  task: Task, directory: pathlib.Path, seed: int, timed_variants: int
+) -> None:
+  cases = _ordinary(task, directory, seed, timed_variants)
+  cases += _probes(task, directory, seed)
   problem = {
     "format": 1,
     "name": task.name,
@@ -92,12 +101,14 @@ def _write_files(task: Task, directory: pathlib.Path, seed: int) -> None:
   (directory / "problem.json").write_text(text + "\n")
 
 
-def _ordinary(task: Task, directory: pathlib.Path, seed: int) -> list[dict]:
+def _ordinary(
+  task: Task, directory: pathlib.Path, seed: int, timed_variants: int
+) -> list[dict]:
   """The task's cases with what `make_inputs` draws."""
   cases = []
   for k, attributes in enumerate(task.cases):
     variants = []
-    for v in range(_variants(task, k)):
+    for v in range(_variants(task, k, timed_variants)):
       inputs = task.make_inputs(_rng(task, seed, k, v), attributes)
       variants.append(_write_variant(task, directory, k, v, attributes, inputs))
     bounds = task.tolerance(attributes)
@@ -105,7 +116,7 @@ def _ordinary(task: Task, directory: pathlib.Path, seed: int) -> list[dict]:
   return cases
 
 
-def _variants(task: Task, case: int) -> int:
+def _variants(task: Task, case: int, timed: int) -> int:
   """How many a case gets."""
   if case not in task.timed:
     return VARIANTS_CHECKED
@@ -115,7 +126,7 @@ def _variants(task: Task, case: int) -> int:
     if a.kind != "attribute"
   )
   most = MOST_BYTES // max(bytes_each, 1)
-  return max(VARIANTS_CHECKED, min(VARIANTS_TIMED, most))
+  return max(VARIANTS_CHECKED, min(timed, most))
 
 
 def _probes(task: Task, directory: pathlib.Path, seed: int) -> list[dict]:
