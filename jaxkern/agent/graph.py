@@ -126,6 +126,14 @@ class Graph:
     )
     return entry
 
+  def describe(self, task: str, family: str, text: str) -> None:
+    """Keeps what a task says, by which like tasks are found."""
+    self._db.execute(
+      """INSERT INTO tasks VALUES (?1, ?2, ?3) ON CONFLICT DO
+      UPDATE SET text = ?3 WHERE ?3 != '' AND text != ?3""",
+      (task, family, text),
+    )
+
   def journal(self, session: str | None = None) -> list[Entry]:
     """Entries in order, of one session or all."""
     where, values = ("WHERE session = ?", (session,)) if session else ("", ())
@@ -212,6 +220,7 @@ class Graph:
     self._db.execute(
       "INSERT INTO words (rowid, text) VALUES (?, ?)", (n, text_of(case))
     )
+    self.describe(case.task, case.family, "")
     if case.prev:
       self._raise_scores(case.prev, case.gain)
 

@@ -57,14 +57,21 @@ _PROMPTS = (
     kind TEXT NOT NULL, "case" TEXT NOT NULL, first INTEGER NOT NULL,
     tokens INTEGER NOT NULL, PRIMARY KEY (prompt, position)) WITHOUT ROWID""",
 )
-_UTILITY = (
-  "CREATE TABLE vectors (n INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
+_MEANING = (
+  # What tasks say, and the meaning of texts as an embedder sees it.
+  """CREATE TABLE tasks (
+    task TEXT PRIMARY KEY, family TEXT NOT NULL, text TEXT NOT NULL
+    ) WITHOUT ROWID""",
+  "INSERT INTO tasks SELECT DISTINCT task, family, task FROM cases",
+  """CREATE TABLE vectors (
+    model TEXT NOT NULL, text TEXT NOT NULL, vector BLOB NOT NULL,
+    PRIMARY KEY (model, text)) WITHOUT ROWID""",
   # EvoKernel's learned worth of a case, apart for drafting and refining.
   """CREATE TABLE utility (
     "case" TEXT NOT NULL, stage TEXT NOT NULL, q REAL NOT NULL,
     uses INTEGER NOT NULL, PRIMARY KEY ("case", stage)) WITHOUT ROWID""",
 )
-MIGRATIONS = (_CASES, _PROMPTS, _UTILITY)
+MIGRATIONS = (_CASES, _PROMPTS, _MEANING)
 VERSION = len(MIGRATIONS)
 
 

@@ -156,7 +156,7 @@ def test_an_old_file_is_migrated_and_keeps_its_cases(tmp_path):
     assert graph.append(case(1.0)).label == "partial"
     version = graph.database.execute("PRAGMA user_version").fetchone()
     assert version == (schema.VERSION,)
-    graph.database.execute("SELECT * FROM prompts, utility, vectors")
+    graph.database.execute("SELECT * FROM prompts, utility, vectors, tasks")
 
 
 def test_a_newer_file_is_refused(tmp_path):
