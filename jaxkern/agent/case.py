@@ -130,11 +130,14 @@ def confidence(status: str, samples: int) -> float:
 
 
 def stamped(record):
-  """A Case or Entry with an id and a time, if it has none."""
-  return record._replace(
-    id=record.id or secrets.token_hex(8),
-    created=record.created or time.time(),
-  )
+  """A Case or Entry with an id and a time, if it has none.
+
+  Ids begin with the time: an index of a million random ones would have every
+  insertion touch another page of it.
+  """
+  created = record.created or time.time()
+  made = f"{int(created * 1000):011x}{secrets.token_hex(5)}"
+  return record._replace(id=record.id or made, created=created)
 
 
 def judged(case: Case, before: float | None) -> Case:
