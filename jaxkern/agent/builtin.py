@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 
 from jaxkern.agent.case import Case
+from jaxkern.agent.context import Item
 from jaxkern.agent.edits import moves, repair
 from jaxkern.agent.proposer import Proposal, Wish, digest
 
@@ -33,6 +34,10 @@ class Builtin:
   def count(self, text: str) -> int:
     """It reads no tokens."""
     return 0
+
+  def hot(self, *arguments) -> list[Item]:
+    """It reads cases, and no prompt."""
+    return []
 
   def propose(self, wish: Wish) -> list[Proposal]:
     """Chains nobody has tried on this task, the most promising first."""

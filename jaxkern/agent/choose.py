@@ -27,30 +27,20 @@ def subject(
   return subjects.of_task(suite.get(task), kernel)
 
 
-def proposer(
-  endpoint: str | None, model: str | None, checkpoint: str | None, window: int
-) -> Proposer:
-  """An endpoint's model, a checkpoint's policy, or the one that needs neither.
+def proposer(endpoint: str | None, model: str | None, window: int) -> Proposer:
+  """An endpoint's model, or the proposer that needs none.
 
   Raises:
-    ValueError: both are given, or an endpoint without a model.
+    ValueError: an endpoint without a model.
   """
-  if endpoint and checkpoint:
-    raise ValueError("endpoint, checkpoint: expected one of the two, got both")
-  if endpoint:
-    if not model:
-      raise ValueError("model: expected the endpoint's model, got none")
-    # Loading the client takes seconds that others need not wait.
-    from jaxkern.agent.endpoint import Endpoint
+  if not endpoint:
+    return Builtin()
+  if not model:
+    raise ValueError("model: expected the endpoint's model, got none")
+  # Loading the client takes a second that others need not wait.
+  from jaxkern.agent.endpoint import Endpoint
 
-    return Endpoint(
-      endpoint, model, os.environ.get("OPENAI_API_KEY", ""), window
-    )
-  if checkpoint:
-    from jaxkern.agent.policy_proposer import PolicyProposer
-
-    return PolicyProposer(checkpoint)
-  return Builtin()
+  return Endpoint(endpoint, model, os.environ.get("OPENAI_API_KEY", ""), window)
 
 
 def provenance(proposer: Proposer, arm: str, seed: int) -> dict:

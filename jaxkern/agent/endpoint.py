@@ -1,9 +1,9 @@
 """A model behind an OpenAI-compatible endpoint, by the official client.
 
-Whatever goes wrong on the way is a fault that the search records as a case; what
-may pass (rate limits, server errors, lost connections, silence) is tried again,
-later and later. The key is taken from the environment, given to the client, and
-cut out of every text that comes back.
+Whatever goes wrong on the way is a fault that the search records as a case;
+what may pass (rate limits, server errors, lost connections, silence) is tried
+again, later and later. The key is taken from the environment, given to the
+client, and cut out of every text that comes back.
 """
 
 import concurrent.futures
@@ -16,9 +16,9 @@ import httpx2
 import openai
 import tokenizers
 
-from jaxkern.agent import answers
+from jaxkern.agent import answers, prompt
 from jaxkern.agent.answers import Answer
-from jaxkern.agent.context import Window
+from jaxkern.agent.context import Item, Window
 from jaxkern.agent.proposer import Proposal, Wish
 
 _TRANSIENT = frozenset(
@@ -88,6 +88,10 @@ class Endpoint:
       return len(self._tokenizer.encode(text).ids)
     return int(len(text.encode()) / self._bytes_per_token) + 1
 
+  def hot(self, *arguments) -> list[Item]:
+    """As `prompt.hot`."""
+    return prompt.hot(*arguments)
+
   def propose(self, wish: Wish) -> list[Proposal]:
     """As many requests at once as kernels are wanted."""
     with concurrent.futures.ThreadPoolExecutor(wish.count) as pool:
@@ -95,6 +99,10 @@ class Endpoint:
         lambda _: answers.converse(wish, self._ask), range(wish.count)
       )
       return [proposal for each in made for proposal in each]
+
+  def close(self) -> None:
+    """Ends its connections."""
+    self._client.close()
 
   def _ask(self, messages: list[dict]) -> list[Answer]:
     """The answers of all tries; only the last may be without fault."""

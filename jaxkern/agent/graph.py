@@ -4,10 +4,10 @@
     root = graph.append(Case(task="softmax", status="ok", speedup=1.0))
     graph.append(Case(task="softmax", prev=root.id, status="ok", speedup=1.3))
 
-Several processes may write at once (WAL; a writer waits for the other one). A
-transaction that has ended survives the death of its process, by SIGKILL too.
-Against the loss of power there is `durable=True`, at the price of a disk's
-flush each time.
+One thread at a time may use a Graph. Several processes may write one file at
+once (WAL; a writer waits for the other one). A transaction that has ended
+survives the death of its process, by SIGKILL too. Against the loss of power
+there is `durable=True`, at the price of a disk's flush each time.
 """
 
 import contextlib
@@ -46,7 +46,10 @@ class Graph:
     self.path = os.fspath(path)
     try:
       self._db = sqlite3.connect(
-        self.path, timeout=_WAIT_S, isolation_level=None
+        self.path,
+        timeout=_WAIT_S,
+        isolation_level=None,
+        check_same_thread=False,
       )
       self._db.execute("PRAGMA journal_mode = WAL")
       self._db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")

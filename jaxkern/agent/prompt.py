@@ -1,11 +1,8 @@
 """What models are told: the system's text, the hot items, and how to answer."""
 
-from collections.abc import Sequence
-
-from jaxkern.agent import arms, limits
+from jaxkern.agent import limits
 from jaxkern.agent.case import Case
 from jaxkern.agent.context import Item
-from jaxkern.agent.retrieval import Found
 from jaxkern.agent.subject import Subject
 
 SYSTEM = """\
@@ -20,14 +17,10 @@ Experience with earlier kernels is at hand: answer with a single line
 _FEEDBACK = 1500
 
 
-def items(
-  subject: Subject,
-  device: str,
-  parent: Case | None,
-  last: Case | None,
-  found: Sequence[Found],
+def hot(
+  subject: Subject, device: str, parent: Case | None, last: Case | None
 ) -> list[Item]:
-  """A prompt's items: hot ones, then the found cases in their order."""
+  """What a prompt must have: task, kernel so far, feedback, target."""
   made = [
     Item(
       "hot",
@@ -67,4 +60,4 @@ def items(
     "right first" if parent is None or not parent.ok else "faster, and right"
   )
   made.append(Item("hot", "target", f"# Wanted: a kernel that is {goal}."))
-  return made + arms.items(found)
+  return made

@@ -7,7 +7,7 @@ from collections.abc import Callable, Set
 from typing import NamedTuple, Protocol
 
 from jaxkern.agent.case import Case
-from jaxkern.agent.context import Prompt, Window
+from jaxkern.agent.context import Item, Prompt, Window
 from jaxkern.agent.retrieval import Found
 from jaxkern.agent.subject import Subject
 
@@ -90,6 +90,14 @@ class Proposer(Protocol):
 
   def count(self, text: str) -> int:
     """Tokens of a text, as the proposer itself counts them."""
+
+  def hot(
+    self, subject: Subject, device: str, parent: Case | None, last: Case | None
+  ) -> list[Item]:
+    """What a prompt to go on from `parent`, after the case `last`, must have.
+
+    Not asked of a proposer without a window.
+    """
 
   def propose(self, wish: Wish) -> list[Proposal]:
     """At most `wish.count` proposals; fewer, or none, if it has no more."""

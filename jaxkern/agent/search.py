@@ -8,13 +8,14 @@ graph: which cases it has, is its state.
 
 import dataclasses
 import random
+import threading
 import time
 import types
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from jaxkern.agent import arms, attempts, context, prompt
+from jaxkern.agent import arms, attempts, context
 from jaxkern.agent.case import Case, Entry
 from jaxkern.agent.graph import Graph
 from jaxkern.agent.proposer import (
@@ -157,6 +158,7 @@ class _Search:
     self.exhausted = False
     self.idle = 0  # rounds since the last promotion
     self.promoted: dict[str, float] = {}
+    self.asking = threading.Lock()
 
   def begin(self) -> None:
     """Takes up what the graph has of this session, or records the start."""
@@ -260,7 +262,8 @@ class _Search:
     if self.proposer.window is not None:
       system = self.proposer.count(self.proposer.system)
       packed = context.pack(
-        prompt.items(self.subject, self.settings.device, parent, last, found),
+        self.proposer.hot(self.subject, self.settings.device, parent, last)
+        + arms.items(found),
         self.proposer.window,
         system,
         self.proposer.count,
@@ -307,9 +310,10 @@ class _Search:
 
   def _recall(self, text: str) -> str:
     """The answer to a model that asks for experience (the passive arm)."""
-    found = arms.select(
-      self.graph, "active", self._query(text), "refine", self.embedder
-    )
+    with self.asking:  # Requests at once may ask at once.
+      found = arms.select(
+        self.graph, "active", self._query(text), "refine", self.embedder
+      )
     return "\n\n".join(arms.compact(f.case) for f in found[:6]) or "nothing"
 
   def _tried(self) -> set[str]:

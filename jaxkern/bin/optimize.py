@@ -18,6 +18,7 @@ from jaxkern import bin as jaxkern_bin
 from jaxkern.agent import arms, choose, session
 from jaxkern.agent.graph import Graph
 from jaxkern.agent.search import Budget, Settings
+from jaxkern.training import proposers
 
 _TASK = flags.DEFINE_string("task", None, "A name, or a file of a task.")
 _BUNDLE = flags.DEFINE_string("bundle", None, "Or a problem bundle.")
@@ -55,9 +56,10 @@ def main(_) -> None:
   key = f"{pathlib.Path(name).stem}-{_DEVICE.value}"
   workdir = _WORKDIR.value or f"runs/optimize/{_SESSION.value or key}"
   subject = choose.subject(_TASK.value, _BUNDLE.value, kernel, workdir)
-  proposer = choose.proposer(
-    _ENDPOINT.value, _MODEL.value, _CHECKPOINT.value, _WINDOW.value
-  )
+  if _CHECKPOINT.value:
+    proposer = proposers.of_checkpoint(_CHECKPOINT.value, _PARALLEL.value)
+  else:
+    proposer = choose.proposer(_ENDPOINT.value, _MODEL.value, _WINDOW.value)
   settings = Settings(
     session=_SESSION.value or f"{workdir}-{_SEED.value}",
     device=_DEVICE.value,

@@ -2,6 +2,7 @@
 
 import types
 
+from jaxkern.agent import prompt
 from jaxkern.agent.proposer import Proposal
 from jaxkern.agent.subject import Subject
 
@@ -76,6 +77,9 @@ class Scripted:
 
   def count(self, text):
     return len(text.split())
+
+  def hot(self, *arguments):
+    return prompt.hot(*arguments)
 
   def propose(self, wish):
     self.wishes.append(wish)
