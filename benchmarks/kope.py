@@ -251,15 +251,18 @@ def until(one: dict, speedup: float) -> int | None:
 
 def table(results: dict) -> str:
   """The summary for people."""
-  lines = [
-    f"{'arm':22} solved  geomean  near the best  evaluations till then  tokens"
-  ]
+  columns = ("solved", "geomean", "near the best", "evaluations till then")
+  lines = ["  ".join([f"{'arm':22}", *columns, "tokens"])]
   for name, r in results.items():
-    lines.append(
-      f"{name:22} {r['solved']:3}/{r['searches']:<3} {r['geomean_speedup']:7.2f}"
-      f"  {r['reached_90_percent_of_the_best']:6}/{r['searches']:<6}"
-      f"  {r['mean_evaluations_until_then']:14.1f}  {r['tokens']:12}"
+    n = r["searches"]
+    cells = (
+      f"{r['solved']}/{n}",
+      f"{r['geomean_speedup']:.2f}",
+      f"{r['reached_90_percent_of_the_best']}/{n}",
+      f"{r['mean_evaluations_until_then']:.1f}",
     )
+    shown = [c.rjust(len(w)) for c, w in zip(cells, columns, strict=True)]
+    lines.append("  ".join([f"{name:22}", *shown, str(r["tokens"])]))
   return "\n".join(lines)
 
 
