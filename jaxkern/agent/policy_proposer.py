@@ -65,14 +65,16 @@ class PolicyProposer:
       head = head.replace(TASK, TASK + "\n".join([*known, ""]), 1)
     sampler, began = self._sampler, time.monotonic()
     ids = collect.encode(sampler.tokenizer, head, max(sampler.prompt_lengths))
+    # Always as many rows, of which few may be wanted: one compilation.
+    rows = max(sampler.rows, wish.count)
     tokens, mask = collect.pad_prompts(
-      [ids] * wish.count, sampler.prompt_lengths, sampler.tokenizer.pad_id
+      [ids] * rows, sampler.prompt_lengths, sampler.tokenizer.pad_id
     )
     self._key, key = jax.random.split(self._key)
     sampled = jax.device_get(
       sampler.policy.sample(
         sampler.params,
-        jax.random.split(key, wish.count),
+        jax.random.split(key, rows),
         tokens,
         mask,
         sampler.temperature,

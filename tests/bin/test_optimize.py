@@ -7,8 +7,11 @@ import sys
 
 import pytest
 
+from jaxkern.agent import choose, session
+from jaxkern.agent.graph import Graph
 from jaxkern.tasks import suite
 from jaxkern.tasks.bundle import write_bundle
+from jaxkern.training import proposers
 
 TASK = """
 from jaxkern.tasks.define import define
@@ -84,17 +87,31 @@ def test_ones_own_kernel_with_a_reference(tmp_path):
   assert summary["statuses"]["ok"] == 2
 
 
+def test_a_wrong_flag_is_one_line(tmp_path):
+  said = run(tmp_path, "optimize", "--bundle=missing", status=2)
+  assert "bundle: expected a problem bundle" in said
+  assert "Traceback" not in said
+
+
 @pytest.mark.parametrize(
-  ("flags", "complaint"),
+  ("asked", "complaint"),
   [
-    ([], "task, bundle: expected one of the two"),
-    (["--task=nothing_like_it"], "nothing_like_it"),
-    (["--bundle=missing"], "bundle: expected a problem bundle"),
-    (["--task=relu", "--endpoint=http://x/v1"], "model: expected"),
-    (["--task=relu", "--checkpoint=missing"], "expected a run's directory"),
+    (lambda: choose.subject(None, None, "", "w"), "expected one of the two"),
+    (lambda: choose.subject("relu", "b", "", "w"), "expected one of the two"),
+    (lambda: choose.subject("nothing", None, "", "w"), "nothing"),
+    (lambda: choose.proposer("http://x/v1", None, 10), "model: expected"),
+    (lambda: proposers.of_checkpoint("none", 1), "expected a run's directory"),
   ],
 )
-def test_wrong_flags_are_one_line(tmp_path, flags, complaint):
-  said = run(tmp_path, "optimize", *flags, status=2)
-  assert complaint in said
-  assert "Traceback" not in said
+def test_what_there_is_not_is_named(asked, complaint):
+  with pytest.raises(ValueError, match=complaint):
+    asked()
+
+
+def test_a_session_is_of_one_thing(tmp_path):
+  with Graph(tmp_path / "g.db") as graph:
+    one = choose.identity(choose.subject("relu", None, "", "w"), "cpu")
+    session.check_session(graph, "s", one)
+    session.check_session(graph, "s", one)
+    with pytest.raises(ValueError, match="session: 's' is of"):
+      session.check_session(graph, "s", {**one, "device": "cuda"})

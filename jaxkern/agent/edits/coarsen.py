@@ -26,7 +26,7 @@ from jaxkern.agent.edits.syntax import (
 )
 
 
-class _Division(NamedTuple):
+class Division(NamedTuple):
   """count = rows * columns, as texts."""
 
   rows: str
@@ -105,7 +105,7 @@ for ({kind} {index} = {parts.start}; {index} < {parts.end}; ++{index}) {{
     )
   )
   block = text(launch.block)
-  grid = f"({_in_terms_of(parts.threads, given)} + {block} - 1) / {block}"
+  grid = f"({in_terms_of(parts.threads, given)} + {block} - 1) / {block}"
   return [
     (kernel.head[0].start_byte, end, new),
     (launch.grid.start_byte, launch.grid.end_byte, grid),
@@ -145,13 +145,14 @@ def _in_line(kernel: Kernel, width: int) -> _Parts:
   )
 
 
-def _in_terms_of(expression: str, given: dict[str, str]) -> str:
+def in_terms_of(expression: str, given: dict[str, str]) -> str:
+  """An expression of a kernel's parameters in those of its launch."""
   root = parse(f"int v = {expression};")
   value = find(root, "init_declarator")[0].child_by_field_name("value")
   return f"({substitute(value, given)})"
 
 
-def _division(kernel: Kernel) -> _Division | None:
+def division_of(kernel: Kernel) -> Division | None:
   """The count's last factor, if the body divides the index by it."""
   root = parse(f"int v = {kernel.count};")
   if root is None:
@@ -163,11 +164,11 @@ def _division(kernel: Kernel) -> _Division | None:
   left, right = (text(value.child_by_field_name(s)) for s in ("left", "right"))
   wanted = {f"{kernel.index} % {right}", f"{kernel.index} / {right}"}
   used = {text(n) for s in kernel.body for n in walk(s)}
-  return _Division(left, right) if wanted & used else None
+  return Division(left, right) if wanted & used else None
 
 
 def _by_row(kernel: Kernel, width: int) -> _Parts:
-  division = _division(kernel)
+  division = division_of(kernel)
   if division is None:
     raise NotUnderstood("no rows")
   index, kind = kernel.index, kernel.type

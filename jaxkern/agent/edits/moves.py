@@ -8,7 +8,7 @@ without undoing what came after it.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from jaxkern.agent.edits import coarsen, loops, small
+from jaxkern.agent.edits import coarsen, fuse, loops, small, stage
 
 
 class Move(NamedTuple):
@@ -26,6 +26,7 @@ class Move(NamedTuple):
 
 
 MOVES = {
+  "fuse": Move(fuse.fuse, (), "two kernels in a row become one"),
   "restrict": Move(
     small.restrict, (), "arrays do not overlap: loads may move past stores"
   ),
@@ -55,6 +56,9 @@ MOVES = {
     loops.split,
     (8, 16, 4, 32),
     "independent partial sums instead of one chain of additions",
+  ),
+  "stage": Move(
+    stage.stage, (), "tiles in shared memory, loaded once and used by many"
   ),
   "warp": Move(loops.warp, (), "a warp per row: neighbours load neighbours"),
   "block": Move(small.block, (64, 256, 32, 512), "another size of blocks"),

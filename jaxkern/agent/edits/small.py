@@ -16,6 +16,7 @@ from jaxkern.agent.edits.syntax import (
   functions,
   is_global,
   launches,
+  name_of,
   parse,
   replaced,
   text,
@@ -61,15 +62,21 @@ _INTRINSICS = {
 
 
 def restrict(source: str) -> str | None:
-  """`__restrict__` for the arrays of kernels."""
+  """`__restrict__` for the arrays of kernels, if no launch gives one twice."""
   root = parse(source)
   if root is None:
     return None
+  twice = {
+    launch.kernel
+    for launch in launches(root)
+    if len(set(launch.arguments)) < len(launch.arguments)
+  }
   edits = []
   for function in filter(is_global, functions(root)):
-    for node in find(
-      function.child_by_field_name("declarator"), "parameter_declaration"
-    ):
+    if name_of(function) in twice:
+      continue
+    declared = function.child_by_field_name("declarator")
+    for node in find(declared, "parameter_declaration"):
       pointer = node.child_by_field_name("declarator")
       if pointer is not None and pointer.type == "pointer_declarator":
         if "__restrict__" not in text(node):
