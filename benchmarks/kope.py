@@ -28,7 +28,7 @@ import record
 from jaxkern.agent import attempts, limits, search
 from jaxkern.agent.builtin import Builtin
 from jaxkern.agent.graph import Graph
-from jaxkern.agent.search import Budget, Settings
+from jaxkern.agent.settings import Budget, Settings
 from jaxkern.agent.subject import of_task
 from jaxkern.evaluator import Evaluator
 from jaxkern.tasks import suite

@@ -117,6 +117,19 @@ def main():
       )
       spent, worked = ask(graph, rng, flags.retrievals)
     size = os.path.getsize(path)
+  record.write(
+    flags.out,
+    {
+      **environment,
+      "cases": flags.cases,
+      "file_bytes": size,
+      **figures(flags.cases, step, rates, single, spent, worked),
+    },
+  )
+
+
+def figures(cases, step, rates, single, spent, worked) -> dict:
+  """What was measured, said and as it is recorded."""
   times = {
     name: {
       "median": statistics.median(values),
@@ -127,25 +140,15 @@ def main():
   }
   for name, t in times.items():
     print(f"retrieval, ms by {name}: {t['median']:.1f}, p99 {t['p99']:.1f}")
-  record.write(
-    flags.out,
-    {
-      **environment,
-      "cases": flags.cases,
-      "file_bytes": size,
-      "inserted_per_s": {
-        "transactions_of_100": flags.cases / sum(step / r[0] for r in rates),
-        "each_tenth": [r[0] for r in rates],
-        "one_a_transaction": single[0],
-      },
-      "inserted_per_processor_s": {
-        "transactions_of_100": flags.cases / sum(step / r[1] for r in rates),
-        "each_tenth": [r[1] for r in rates],
-        "one_a_transaction": single[1],
-      },
-      "retrieval_ms": times,
-    },
-  )
+  inserted = {
+    name: {
+      "transactions_of_100": cases / sum(step / r[k] for r in rates),
+      "each_tenth": [r[k] for r in rates],
+      "one_a_transaction": single[k],
+    }
+    for k, name in enumerate(("inserted_per_s", "inserted_per_processor_s"))
+  }
+  return {**inserted, "retrieval_ms": times}
 
 
 if __name__ == "__main__":

@@ -57,9 +57,14 @@ def case_of(
     confidence=confidence("", 0),
     provenance=provenance,
   )
-  if result is None:
-    return case
-  naive = proposal.source == subject.start  # 1 by definition, not by the clock.
+  return (
+    case if result is None else _judged(case, result, subject, limits_known)
+  )
+
+
+def _judged(case: Case, result: Result, subject: Subject, known) -> Case:
+  """The case with its verdict."""
+  naive = case.source == subject.start  # 1 by definition, not by the clock.
   return case._replace(
     hardware=result.device,
     status=result.status,
@@ -68,7 +73,7 @@ def case_of(
     speedup=1.0 if naive and result.status == "ok" else speedup_of(result),
     confidence=confidence(result.status, len(result.times_us)),
     seconds=case.seconds + result.compile_s + result.run_s,
-    facts=limits.use(result, subject, limits_known),
+    facts=limits.use(result, subject, known),
   )
 
 
@@ -97,11 +102,12 @@ def timed_together(
       [Request(subject.problem, sources[k], repetitions) for k in order]
     )
     for k, result in zip(order, results, strict=True):
-      seen[k].append(speedup_of(result))
+      if result.status != "infra_error":  # Says nothing of the kernel.
+        seen[k].append(speedup_of(result))
   return tuple(_middle(values) for values in seen)
 
 
 def _middle(values: list[float]) -> float:
-  if min(values) <= 0:
+  if min(values, default=0.0) <= 0:
     return 0.0
   return math.exp(statistics.median(map(math.log, values)))

@@ -105,20 +105,24 @@ def retrieve(
       for device in devices:
         rows = _best(graph, "task", task, device, query.labels)
         add(rows, "meaning", rank)
-  wanted = ", ".join("?" * len(query.labels))
   for rank, n in enumerate(_by_words(graph, query.text)):
-    rows = graph.database.execute(
-      f"SELECT n, value FROM ranks WHERE n = ? AND bucket IN ({wanted})"
-      f" AND device IN ({', '.join('?' * len(devices))})",
-      (n, *query.labels, *devices),
-    )
-    add(rows, "words", rank)
+    add(_wanted(graph, n, query.labels, devices), "words", rank)
   order = _banded(relevance, values)[:limit]
   cases = graph.select(
     f"WHERE n IN ({', '.join('?' * len(order))}) ORDER BY n", sorted(order)
   )
   by_n = dict(zip(sorted(order), cases, strict=True))
   return [Found(by_n[n], scopes[n], relevance[n], values[n]) for n in order]
+
+
+def _wanted(graph: Graph, n: int, labels, devices):
+  """Row (n, value) of a case, if its bucket and device are wanted."""
+  return graph.database.execute(
+    f"SELECT n, value FROM ranks WHERE n = ?"
+    f" AND bucket IN ({', '.join('?' * len(labels))})"
+    f" AND device IN ({', '.join('?' * len(devices))})",
+    (n, *labels, *devices),
+  )
 
 
 def _banded(relevance: dict[int, float], values: dict[int, float]):

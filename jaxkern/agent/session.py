@@ -15,7 +15,7 @@ from jaxkern.agent import embedding, limits, page, search
 from jaxkern.agent.case import Entry
 from jaxkern.agent.graph import Graph
 from jaxkern.agent.proposer import Proposer, difference
-from jaxkern.agent.search import Budget, Progress, Settings
+from jaxkern.agent.settings import Budget, Progress, Settings
 from jaxkern.agent.subject import Subject
 from jaxkern.evaluator import Evaluator
 

@@ -17,7 +17,7 @@ from absl import flags
 from jaxkern import bin as jaxkern_bin
 from jaxkern.agent import arms, choose, session
 from jaxkern.agent.graph import Graph
-from jaxkern.agent.search import Budget, Settings
+from jaxkern.agent.settings import Budget, Settings
 from jaxkern.training import proposers
 
 _TASK = flags.DEFINE_string("task", None, "A name, or a file of a task.")

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from jaxkern.agent.edits import coarsen, fuse, loops, moves, small, stage
+from jaxkern.agent.edits import coarsen, fuse, loops, moves, small, stage, warp
 from jaxkern.agent.edits.syntax import parse
 from jaxkern.evaluator import Evaluator, Request
 from jaxkern.tasks import suite
@@ -132,7 +132,7 @@ def test_loops_with_an_order_are_not_split(step):
 
 
 def test_a_warp_takes_turns_and_shuffles():
-  made = loops.warp(ROW_SUM)
+  made = warp.warp(ROW_SUM)
   assert has(
     made,
     "c = 0 + warp_lane; c < n; c += 32",

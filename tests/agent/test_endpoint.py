@@ -6,7 +6,8 @@ import pytest
 
 from jaxkern.agent.endpoint import Endpoint
 from jaxkern.agent.graph import Graph
-from jaxkern.agent.search import Budget, Settings, optimise
+from jaxkern.agent.search import optimise
+from jaxkern.agent.settings import Budget, Settings
 from jaxkern.agent.subject import of_task
 from jaxkern.evaluator import Evaluator
 from jaxkern.tasks import suite

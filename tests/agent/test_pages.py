@@ -4,7 +4,8 @@ import pytest
 
 from jaxkern.agent import listing, page
 from jaxkern.agent.graph import Graph
-from jaxkern.agent.search import Budget, Settings, optimise
+from jaxkern.agent.search import optimise
+from jaxkern.agent.settings import Budget, Settings
 from tests.agent.fake import SUBJECT, FakeEvaluator, Scripted
 from tests.agent.forest import case
 

@@ -3,7 +3,8 @@ import pytest
 
 from jaxkern.agent.graph import Graph
 from jaxkern.agent.policy_proposer import PolicyProposer
-from jaxkern.agent.search import Budget, Settings, optimise
+from jaxkern.agent.search import optimise
+from jaxkern.agent.settings import Budget, Settings
 from jaxkern.agent.subject import of_task
 from jaxkern.models.policy import Policy, Sampled
 from jaxkern.rollout import prompts

@@ -5,7 +5,8 @@ from jaxkern.agent.builtin import Builtin
 from jaxkern.agent.context import Window
 from jaxkern.agent.graph import Graph
 from jaxkern.agent.proposer import Proposal, digest
-from jaxkern.agent.search import Budget, Settings, optimise
+from jaxkern.agent.search import optimise
+from jaxkern.agent.settings import Budget, Settings
 from jaxkern.agent.subject import of_task
 from jaxkern.evaluator import Evaluator
 from jaxkern.tasks import suite

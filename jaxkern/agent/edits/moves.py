@@ -8,7 +8,7 @@ without undoing what came after it.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from jaxkern.agent.edits import coarsen, fuse, loops, small, stage
+from jaxkern.agent.edits import coarsen, fuse, loops, small, stage, warp
 
 
 class Move(NamedTuple):
@@ -60,7 +60,7 @@ MOVES = {
   "stage": Move(
     stage.stage, (), "tiles in shared memory, loaded once and used by many"
   ),
-  "warp": Move(loops.warp, (), "a warp per row: neighbours load neighbours"),
+  "warp": Move(warp.warp, (), "a warp per row: neighbours load neighbours"),
   "block": Move(small.block, (64, 256, 32, 512), "another size of blocks"),
   "unroll": Move(loops.unroll, (4, 8), "fewer branches per step"),
 }

@@ -9,7 +9,7 @@ loaded 16 times.
 from tree_sitter import Node
 
 from jaxkern.agent.edits.coarsen import division_of, in_terms_of
-from jaxkern.agent.edits.loops import type_of
+from jaxkern.agent.edits.sums import type_of
 from jaxkern.agent.edits.syntax import (
   Kernel,
   Loop,
