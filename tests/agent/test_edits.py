@@ -3,6 +3,7 @@ import random
 import pytest
 
 from jaxkern.agent.edits import coarsen, fuse, loops, moves, small, stage, warp
+from jaxkern.agent.edits.layout import tidied
 from jaxkern.agent.edits.syntax import parse
 from jaxkern.evaluator import Evaluator, Request
 from jaxkern.tasks import suite
@@ -240,6 +241,22 @@ def test_small_edits():
   assert has(small.intrinsic(source), "__expf(x[c])")
   # The text of comments and strings is no code.
   assert small.exponent("// expf(x)\nint f() { return 0; }") is None
+
+
+def test_layout_follows_braces_and_nothing_else_changes():
+  source = "#if 1\nvoid f() {\nif (a)\n b;\n{\nc =\nd; }\n}\n#define x \\\n y\n"
+  made = tidied(source)
+  assert made.split("\n")[1:8] == [
+    "void f() {",
+    "  if (a)",
+    "      b;",
+    "  {",
+    "    c =",
+    "        d; }",
+    "}",
+  ]
+  assert made.endswith("#define x \\\n y\n")
+  assert squeezed(made) == squeezed(source)
 
 
 def test_moves_have_names_numbers_and_chains():

@@ -172,7 +172,12 @@ def test_hot_that_does_not_fit_ends_the_search_with_an_error(graph):
   proposer.window = Window(10, 5)
   with pytest.raises(context.HotDoesNotFit, match="more than the 5"):
     optimise(
-      SUBJECT, proposer, FakeEvaluator({"naive": 1}), graph, Settings("s")
+      SUBJECT,
+      proposer,
+      FakeEvaluator({"naive": 1}),
+      graph,
+      Settings("s"),
+      Budget(3),
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from jaxkern.agent.edits import coarsen, fuse, loops, small, stage, warp
+from jaxkern.agent.edits.layout import tidied
 
 
 class Move(NamedTuple):
@@ -94,7 +95,7 @@ def apply(source: str, step: str) -> str | None:
   name, number = parts(step)
   move = MOVES[name]
   made = move.apply(source, number) if number else move.apply(source)
-  return None if made == source else made
+  return None if made in (None, source) else tidied(made)
 
 
 def apply_all(source: str, chain: Sequence[str]) -> str | None:
