@@ -19,7 +19,8 @@ NAMES = ("launch", "kernel", "T", "in", "out", "near_exp", "larger", "smaller")
 
 def one_unit(sources):
   """Each in names of its own, after the headers that would not like them."""
-  text = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cmath>\n#include <cstdint>\n"
+  headers = ("cuda_fp16.h", "cuda_bf16.h", "cmath", "cstdint")
+  text = "".join(f"#include <{h}>\n" for h in headers)
   for k, source in enumerate(sources):
     text += "".join(f"#define {n} {n}_{k}\n" for n in NAMES)
     text += source + "".join(f"#undef {n}\n" for n in NAMES)
