@@ -141,9 +141,9 @@ TEST(ProcessesMayShareADirectory) {
 }
 
 /// Stores and reads until it is killed; ends early if a value is not its own.
-[[noreturn]] void Churn(const std::string& directory, int seed) {
+[[noreturn]] void Churn(const std::string& directory, unsigned seed) {
   Cache cache(directory, 200'000);
-  for (int i = seed;; i = (i * 69069 + 1) & 0xffff) {
+  for (unsigned i = seed;; i = (i * 69069 + 1) & 0xffff) {
     const std::string key = std::to_string(1000 + i % 400);
     const auto value = cache.Get(key);
     const std::string right = key + std::string(static_cast<size_t>(1000), 'v');
@@ -158,7 +158,8 @@ TEST(KilledProcessesLeaveNothingTornAndNothingBehind) {
     std::vector<pid_t> children;
     for (int i = 0; i < 4; ++i) {
       children.push_back(fork());
-      if (children.back() == 0) Churn(directory.path(), round * 4 + i);
+      if (children.back() == 0)
+        Churn(directory.path(), static_cast<unsigned>(round * 4 + i));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(60 + 10 * round));
     for (const pid_t child : children) {

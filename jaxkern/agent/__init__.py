@@ -1,0 +1,1 @@
+"""KOPE: kernels are optimised, and what was tried is remembered."""
