@@ -20,6 +20,7 @@ from jaxkern.tokenizer import Tokenizer
 
 _LOADABLE = "tokenizer.json"  # What `tokenizers` reads.
 _CONFIG = "tokenizer_config.json"
+_TEMPLATE = "chat_template.jinja"  # Where it is, no other template counts.
 
 
 class Text(NamedTuple):
@@ -73,6 +74,8 @@ class Text(NamedTuple):
     config = {"tokenizer_class": "PreTrainedTokenizerFast", **self.specials}
     if self.chat is not None:
       config["chat_template"] = self.chat
+    # One that an earlier checkpoint left here would be read instead.
+    (directory / _TEMPLATE).unlink(missing_ok=True)
     write_json(directory / _CONFIG, config)
     ends = {"eos_token_id": list(self.tokenizer.end_ids)}
     write_json(directory / "generation_config.json", ends)
@@ -103,7 +106,7 @@ def from_directory(directory: pathlib.Path) -> Text | None:
     given = _optional(directory / name).get("eos_token_id")
     ends += given if isinstance(given, list) else [given]
   ends.append(model.token_to_id(specials.get("eos_token", "")))
-  template = directory / "chat_template.jinja"
+  template = directory / _TEMPLATE
   chat = _default_template(config.get("chat_template"))
   if template.exists():
     chat = template.read_text(encoding="utf-8")

@@ -212,6 +212,8 @@ def test_json_is_written_as_a_template_asks(tmp_path, arguments, expected):
 def test_a_saved_text_is_read_as_it_was(tmp_path):
   source = text_of(write_gguf(tmp_path / "m.gguf", trained()))
   (tmp_path / "out").mkdir()
+  # Of a checkpoint that was here before; readers prefer it to the config's.
+  (tmp_path / "out" / "chat_template.jinja").write_text("another's")
   source.save(tmp_path / "out")
   (tmp_path / "out" / "config.json").write_text(json.dumps(config(trained())))
   text = text_of(tmp_path / "out")
