@@ -5,7 +5,6 @@ What is judged is appended to results.jsonl at once, so that whoever is killed
 goes on where it was.
 """
 
-import collections
 import concurrent.futures
 import json
 import os
@@ -22,10 +21,6 @@ from jaxkern.data.jsonl import cut_unfinished, read_lines
 from jaxkern.evaluator import Evaluator, Request
 from jaxkern.rewards import scores
 from jaxkern.training import scoring_page
-
-# Verdicts of infra_error after which a sample is done: a kernel that otherwise
-# brings its judge down each time would be judged for ever.
-_INFRA_ERRORS = 3
 
 
 class Item(NamedTuple):
@@ -67,8 +62,7 @@ def score(
 
   results.jsonl (every text with its verdict), summary.json, evaluation.html,
   settings.json. What results.jsonl has already is not written or judged again,
-  but for what failed through no fault of the kernel (infra_error), which is
-  judged again by later calls until it has failed so three times.
+  but for what failed through no fault of the kernel (infra_error).
 
   `settings` is what verdicts depend on, as JSON has it.
 
@@ -152,15 +146,10 @@ def _keep_settings(
 def _final(path: pathlib.Path, wanted: Set[tuple[str, int]]) -> list[dict]:
   """What need not be judged again; what a killed writer left is cut off."""
   cut_unfinished(path)
-  rows = [r for r in read_lines(path) if (r["task"], r["sample"]) in wanted]
-  failed = collections.Counter(
-    (r["task"], r["sample"]) for r in rows if r["status"] == "infra_error"
-  )
   return [
     row
-    for row in newest(rows)
-    if row["status"] != "infra_error"
-    or failed[row["task"], row["sample"]] >= _INFRA_ERRORS
+    for row in newest(read_lines(path))
+    if (row["task"], row["sample"]) in wanted and row["status"] != "infra_error"
   ]
 
 

@@ -118,22 +118,6 @@ def test_what_was_no_fault_of_the_kernel_is_judged_again(tmp_path):
   assert again == made
 
 
-def test_what_brings_its_judge_down_three_times_is_done(tmp_path):
-  asked = []
-
-  def broken(item, text):
-    asked.append(item.task)
-    status = "infra_error" if item.task == "relu" else "ok"
-    return {"status": status, "log": "", "us": 1.0, "baseline_us": 2.0}
-
-  for _ in range(5):
-    made = scoring.score(items(), right, broken, tmp_path)
-  assert asked.count("relu") == 3
-  assert asked.count("add") == 1
-  assert made["all"]["samples"] == 2
-  assert made["all"]["filtered"]["pass@1"]["value"] == 0.5
-
-
 def test_scoring_again_leaves_its_input_alone(tmp_path):
   scoring.score(items(), right, judged, tmp_path)
   path = tmp_path / "results.jsonl"
