@@ -9,7 +9,7 @@ smollm2  SmolLM2-135M, one H200 and 16 cores: kernels are compiled by nvcc and
          run on the GPU that also trains. Not measured yet.
 
 Any directory or GGUF file of docs/policies.md does in the place of SmolLM2: its
-own tokenizer is used, its chat template is not. Prompts are those of the ring.
+own tokenizer is used, and prompts are a user's words in its chat template.
 """
 
 from ml_collections import ConfigDict
@@ -28,8 +28,8 @@ def get_config(variant: str = "smollm2") -> ConfigDict:
   config.repetitions = 0  # Timed samples of a right kernel; 0 only checks.
 
   config.corpus = ConfigDict({"count": 2400})
-  # Tokens; each compiles once. No first turn has more than 128.
-  config.prompt_lengths = (128, 512, 1024)
+  # Tokens; each compiles once. No first turn has more than 144.
+  config.prompt_lengths = (160, 512, 1024)
   config.conversation = False
   config.rows = 256  # Prompts sampled at once.
   config.microbatch = 32  # Rows per backward pass.

@@ -18,6 +18,7 @@ import os
 import pathlib
 import tempfile
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import tokenizers
 from tokenizers import decoders, models, pre_tokenizers, trainers
@@ -32,6 +33,20 @@ MAX_TOKEN_BYTES = 32
 _BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
 
 
+class Frame(NamedTuple):
+  """What a chat template puts around a user's words.
+
+  Attributes:
+    opening: before the first of them.
+    closing: after any, up to where the answer begins.
+    again: between an answer, with the token that ended it, and the next.
+  """
+
+  opening: str
+  closing: str
+  again: str
+
+
 @dataclasses.dataclass(frozen=True)
 class Tokenizer:
   """Text to token ids and back; make one with `train` or `load`.
@@ -43,11 +58,13 @@ class Tokenizer:
   Attributes:
     end_ids: tokens that end a completion.
     pad_id: what fills the rest of a row.
+    frame: of prompts; a policy without a chat template reads them bare.
   """
 
   _model: tokenizers.Tokenizer
   end_ids: tuple[int, ...] = (SPECIALS.index(END),)
   pad_id: int = SPECIALS.index(PAD)
+  frame: Frame = Frame("", "", "")
 
   @classmethod
   def train(cls, texts: Iterable[str], vocab_size: int) -> "Tokenizer":
@@ -126,6 +143,11 @@ class Tokenizer:
     """Token ids of a text, special tokens included where it spells them."""
     return self._model.encode(text, add_special_tokens=False).ids
 
+  def ask(self, text: str, again: bool = False) -> list[int]:
+    """Token ids of a prompt in its frame, the first or after an answer."""
+    before = self.frame.again if again else self.frame.opening
+    return self.encode(before + text + self.frame.closing)
+
   def decode(self, ids: Sequence[int]) -> str:
     """Text up to the first end token, other special tokens left out.
 
@@ -138,6 +160,10 @@ class Tokenizer:
   def id_of(self, token: str) -> int | None:
     """The id of a token, e.g. a special one; None if there is no such token."""
     return self._model.token_to_id(token)
+
+  def token(self, index: int) -> str:
+    """The token of an id, as a text that spells it if it is a special one."""
+    return self._model.id_to_token(index)
 
   @property
   def vocab_size(self) -> int:

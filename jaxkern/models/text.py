@@ -4,6 +4,7 @@ Templates come with checkpoints from strangers, so they run in Jinja's sandbox:
 they can compute a string from the messages and nothing else.
 """
 
+import dataclasses
 import json
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -16,10 +17,11 @@ import tokenizers
 
 from jaxkern.models.architecture import Architecture
 from jaxkern.models.huggingface import read_json, write_json
-from jaxkern.tokenizer import Tokenizer
+from jaxkern.tokenizer import Frame, Tokenizer
 
 _LOADABLE = "tokenizer.json"  # What `tokenizers` reads.
 _CONFIG = "tokenizer_config.json"
+_TEMPLATE = "chat_template.jinja"  # Where it is, no other template counts.
 
 
 class Text(NamedTuple):
@@ -67,12 +69,42 @@ class Text(NamedTuple):
     except Exception as error:
       raise ValueError(f"{self.where}: chat template: {error}") from error
 
+  def framed(self) -> Tokenizer:
+    """The tokenizer, whose prompts are a user's words if there is a template.
+
+    Raises:
+      ValueError: the template refuses a conversation of two turns, or what it
+        makes of one does not hold the words as they are.
+    """
+    if self.chat is None:
+      return self.tokenizer
+    words = "first words", "an answer", "more words"
+    roles = "user", "assistant", "user"
+    rendered = self.render(
+      [{"role": r, "content": w} for r, w in zip(roles, words, strict=True)]
+    )
+    parts = []
+    for word in words:
+      part, found, rendered = rendered.partition(word)
+      if not found:
+        raise ValueError(
+          f"{self.where}: chat template: expected it to show {word!r}, got none"
+        )
+      parts.append(part)
+    # A policy has said itself that it was done.
+    ends = map(self.tokenizer.token, self.tokenizer.end_ids)
+    end = next((e for e in ends if e and parts[2].startswith(e)), "")
+    frame = Frame(parts[0], rendered, parts[2].removeprefix(end))
+    return dataclasses.replace(self.tokenizer, frame=frame)
+
   def save(self, directory: pathlib.Path) -> None:
     """Writes the files that `from_directory` and transformers read."""
     self.tokenizer.save(directory / _LOADABLE)
     config = {"tokenizer_class": "PreTrainedTokenizerFast", **self.specials}
     if self.chat is not None:
       config["chat_template"] = self.chat
+    # One that an earlier checkpoint left here would be read instead.
+    (directory / _TEMPLATE).unlink(missing_ok=True)
     write_json(directory / _CONFIG, config)
     ends = {"eos_token_id": list(self.tokenizer.end_ids)}
     write_json(directory / "generation_config.json", ends)
@@ -103,7 +135,7 @@ def from_directory(directory: pathlib.Path) -> Text | None:
     given = _optional(directory / name).get("eos_token_id")
     ends += given if isinstance(given, list) else [given]
   ends.append(model.token_to_id(specials.get("eos_token", "")))
-  template = directory / "chat_template.jinja"
+  template = directory / _TEMPLATE
   chat = _default_template(config.get("chat_template"))
   if template.exists():
     chat = template.read_text(encoding="utf-8")

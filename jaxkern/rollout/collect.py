@@ -214,7 +214,7 @@ def encode(tokenizer: Tokenizer, text: str, limit: int) -> list[int]:
   The head names the task and the tail asks for the kernel; the end of a long
   attempt is what can be spared.
   """
-  ids = tokenizer.encode(text)
+  ids = tokenizer.ask(text)
   if len(ids) <= limit:
     return ids
   tail = limit // 4
@@ -280,7 +280,7 @@ def _prompt(
     last = rollout.turns[-1]
     told = last.source, last.result.status, last.result.log
     if sampler.conversation:
-      more = sampler.tokenizer.encode(prompts.reply(*told[1:]))
+      more = sampler.tokenizer.ask(prompts.reply(*told[1:]), again=True)
       whole = [*last.prompt, *last.tokens[last.mask > 0].tolist(), *more]
       if len(whole) <= limit:
         return _Asked(whole, more if said else whole, said)

@@ -325,7 +325,7 @@ def _tokenizer(
       raise ValueError(
         f"{config.model.checkpoint}: expected a tokenizer, got none"
       )
-    return text.tokenizer
+    return text.framed()
   path = workdir / "tokenizer.json"
   if not path.exists():
     if not examples:

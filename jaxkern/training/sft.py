@@ -61,7 +61,7 @@ def pairs(
       shown = collect.encode(tokenizer, text, limit)
       if conversation:
         attempt = [*tokenizer.encode(told[0]), tokenizer.end_id]
-        more = tokenizer.encode(prompts.reply(*told[1:]))
+        more = tokenizer.ask(prompts.reply(*told[1:]), again=True)
         whole = [*prompt, *attempt, *more]
         shown = whole if len(whole) <= limit else shown
       repair.append(Pair(shown, completion))

@@ -212,6 +212,8 @@ def test_json_is_written_as_a_template_asks(tmp_path, arguments, expected):
 def test_a_saved_text_is_read_as_it_was(tmp_path):
   source = text_of(write_gguf(tmp_path / "m.gguf", trained()))
   (tmp_path / "out").mkdir()
+  # Of a checkpoint that was here before; readers prefer it to the config's.
+  (tmp_path / "out" / "chat_template.jinja").write_text("another's")
   source.save(tmp_path / "out")
   (tmp_path / "out" / "config.json").write_text(json.dumps(config(trained())))
   text = text_of(tmp_path / "out")
@@ -285,3 +287,29 @@ def test_a_directory_whose_tokenizer_is_spoilt_is_refused(tmp_path):
   (tmp_path / "tokenizer.json").write_text("{}")
   with pytest.raises(ValueError, match="tokenizer.json: expected a tokenizer:"):
     checkpoints.load(tmp_path)
+
+
+def test_a_prompt_is_a_users_words_in_the_template(tmp_path):
+  text = text_of(write_gguf(tmp_path / "m.gguf", trained()))
+  tokenizer = text.framed()
+  words = "write float y = x;"
+  said = [{"role": "user", "content": words}]
+  first = tokenizer.ask(words)
+  assert first == tokenizer.encode(text.render(said))
+  # A policy answers, ends by itself, and is asked again.
+  answer = [*tokenizer.encode("kernel"), tokenizer.end_id]
+  said.append({"role": "assistant", "content": "kernel"})
+  said.append({"role": "user", "content": "again"})
+  whole = [*first, *answer, *tokenizer.ask("again", again=True)]
+  assert whole == tokenizer.encode(text.render(said))
+
+
+def test_a_prompt_without_a_template_stands_alone(tmp_path):
+  text = text_of(write_directory(tmp_path))._replace(chat=None)
+  assert text.framed().ask("float") == text.tokenizer.encode("float")
+
+
+def test_a_template_that_hides_the_words_is_refused(tmp_path):
+  text = text_of(write_directory(tmp_path, chat_template="nothing"))
+  with pytest.raises(ValueError, match="to show 'first words', got none"):
+    text.framed()

@@ -1,5 +1,6 @@
 """A run that begins from a checkpoint reads and writes as the checkpoint."""
 
+import json
 import pathlib
 
 import jax
@@ -8,8 +9,12 @@ import pytest
 from ml_collections import ConfigDict
 
 from jaxkern import config as configs
+from jaxkern.data.corpus import Example
 from jaxkern.learning import update as updates
-from jaxkern.training import run
+from jaxkern.models.text import Frame
+from jaxkern.rollout import collect, prompts
+from jaxkern.tasks import suite
+from jaxkern.training import run, sft
 from jaxkern.training.checkpoint import Checkpoints
 
 
@@ -58,6 +63,30 @@ def test_its_tokenizer_is_the_runs(directory, tmp_path):
     checkpoints.save(1, updates.init_state(params, optimizer))
   _, loaded, _ = run.load(workdir)
   assert loaded.encode("float y = x;") == ids[0].tolist()
+
+
+CHAT = """{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}
+<assistant>"""
+
+
+def test_its_template_frames_prompts_of_both_stages(directory, tmp_path):
+  source = directory / "tokenizer_config.json"
+  given = json.loads(source.read_text())
+  source.write_text(json.dumps(given | {"chat_template": CHAT}))
+  config = ConfigDict({"model": {"checkpoint": str(directory)}})
+  tokenizer = run._tokenizer(tmp_path, (), config)
+  assert tokenizer.frame == Frame("<user>", "<assistant>", "<user>")
+  task = suite.get(suite.names(split="train")[0])
+  words = f"<user>{prompts.first_turn(task)}<assistant>"
+  expected = tokenizer.encode(words)
+  made = Example(task.name, "float x;", None, "", "")
+  (pair,), _ = sft.pairs([made], tokenizer, 10_000, 10_000)
+  assert pair.prompt == expected
+  sampler = collect.Sampler(None, None, tokenizer, (10_000,), 1, 1.0)
+  asked = collect._prompt(
+    sampler, task, collect.Rollout(task.name, ()), None, None
+  )
+  assert asked.prompt == expected
 
 
 def test_a_checkpoint_without_one_is_refused(directory, tmp_path):
