@@ -37,7 +37,7 @@ ctest: install-test
 	$(BIN)/ctest --test-dir build/cpp --output-on-failure -j2
 
 pytest: install-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 install: $(VENV)/installed
 install-test: $(VENV)/installed-test
