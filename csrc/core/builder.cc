@@ -37,7 +37,11 @@ size_t CountOutputs(const Problem& problem) {
 using Clock = std::chrono::steady_clock;
 
 // Of each compiler process: a template bomb must not take the trainer's memory.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int64_t kCompilerMemory = 0;  // our own one has shadow memory
+#else
 constexpr int64_t kCompilerMemory = int64_t{8} << 30;
+#endif
 constexpr int64_t kCompilerFile = int64_t{1} << 30;
 constexpr double kProbeTimeout = 30;
 // How long a compiler that the system had no process for is tried again.

@@ -280,6 +280,7 @@ def test_worker_that_cannot_be_told_of_a_job_is_our_fault(tmp_path):
     assert answer["status"] == "infra_error" and "died" in answer["log"]
 
 
+@pytest.mark.usefixtures("worker")  # which skips where torch is missing
 def test_stopped_worker_costs_one_job_and_leaves_nothing(tmp_path):
   text = JOB + "import pathlib, os, time\n"
   text += "pathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(600)\n"
