@@ -64,6 +64,7 @@ def scatter(tree: Any, axis: str) -> Any:
   """This device's parts of the sum over devices."""
 
   def part(x):
+    """This device's part of a leaf's sum over devices."""
     if not x.ndim:
       return jax.lax.psum(x, axis)
     flat, shape = _padded(x, axis)
@@ -76,6 +77,7 @@ def own(tree: Any, axis: str) -> Any:
   """This device's parts of a tree that is whole on each."""
 
   def part(x):
+    """This device's part of a leaf."""
     if not x.ndim:
       return x
     flat, shape = _padded(x, axis)
